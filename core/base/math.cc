@@ -27,6 +27,34 @@ float exp_f32(float x) {
   return e * std::bit_cast<float>((exponent + 127u) << 23);
 }
 
+// tanh a = (1 - e) / (1 + e), e = e^(-2a), in double: what 1 - e loses is beyond f32 where the
+// first terms of the series don't suffice.
+float tanh_f32(float x) {
+  const double a = x < 0 ? -static_cast<double>(x) : static_cast<double>(x);
+  if (a > 9.1) return x < 0 ? -1.0f : 1.0f;
+  if (a < 0x1p-12) return static_cast<float>(x * (1.0 - a * a / 3.0));
+  const double magic = 0x1.8p52;
+  const double t = -2.0 * a * 0x1.71547652b82fep+0 + magic;
+  const double n = t - magic;
+  const double r = -2.0 * a - n * 0x1.62e42fefa39efp-1;
+  // Taylor's series: the next term is below 1e-12.
+  double p = 1.0 / 3628800.0;
+  p = p * r + 1.0 / 362880.0;
+  p = p * r + 1.0 / 40320.0;
+  p = p * r + 1.0 / 5040.0;
+  p = p * r + 1.0 / 720.0;
+  p = p * r + 1.0 / 120.0;
+  p = p * r + 1.0 / 24.0;
+  p = p * r + 1.0 / 6.0;
+  p = p * r + 0.5;
+  p = p * r + 1.0;
+  p = p * r + 1.0;
+  const uint64_t exponent = std::bit_cast<uint64_t>(t) - std::bit_cast<uint64_t>(magic);
+  const double e = p * std::bit_cast<double>((exponent + 1023u) << 52);
+  const double tanh = (1.0 - e) / (1.0 + e);
+  return static_cast<float>(x < 0 ? -tanh : tanh);
+}
+
 double exp_f64(double x) {
   if (x < -708.0) return 0.0;
   if (x > 709.0) return std::numeric_limits<double>::infinity();

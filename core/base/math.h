@@ -1,11 +1,14 @@
-// Our own exp, log, sin, cos and pow. They use only + - * /, so every machine gives the same bits;
-// those of libm differ. The vector exp in kernels/body.inl does the same operations as exp_f32.
+// Our own exp, tanh, log, sin, cos and pow. They use only + - * /, so every machine gives the same
+// bits; those of libm differ. The vector exp in kernels/body.inl does the same operations as
+// exp_f32.
 #pragma once
 
 namespace sluice {
 
 // e^x for f32; 0 below -87.3, +infinity above 88.37; NaN stays NaN. Relative error below 2e-7.
 float exp_f32(float x);
+// NaN stays NaN. The error is below 0.51 of the result's last place.
+float tanh_f32(float x);
 
 // Natural logarithm. 0 gives -infinity, a negative x gives NaN. Relative error below 1e-14.
 double log_f64(double x);

@@ -77,7 +77,7 @@ Status Engine::State::bind(Gguf&& gguf) {
   identity.emplace(header, model->manifest());
   row_places = planned.rows.places;
   SLUICE_TRY(weights->allocate());
-  pass.emplace(*model, *weights, *kernels, *pool, options.profile);
+  pass.emplace(*model, *weights, *kernels, *pool, context_size, options.profile);
   return pass->prepare();
 }
 

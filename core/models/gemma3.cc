@@ -13,6 +13,7 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kLayersOf27B = 62;
+constexpr int64_t kPeriod = 6;  // of the layers that see all positions, as a rule
 
 class Gemma3 final : public Model {
  public:
@@ -25,48 +26,43 @@ class Gemma3 final : public Model {
  private:
   struct Layer {
     Norm attn_norm;
-    Linear q, k, v;        // [heads * head_dim][n_embd]; k and v: KV heads
+    Qkv qkv;               // [heads * head_dim][n_embd]; k and v: KV heads
     HeadNorms head_norms;  // [head_dim]
     Linear output;         // [n_embd][heads * head_dim]
     Norm post_attention_norm;
     Norm ffn_norm;
-    Linear gate, up, down;  // [n_ff][n_embd] twice, [n_embd][n_ff]
+    GateUp gate_up;  // [n_ff][n_embd] twice
+    Linear down;     // [n_embd][n_ff]
     Norm post_ffw_norm;
   };
   Status read_shapes(const Gguf& gguf);
 
   float eps_ = 0;
+  float cap_ = 0;  // of logits; 0: none
   std::vector<Layer> weights_;
   Norm output_norm_;
-  std::vector<int> head_;  // [n_vocab][n_embd]
+  std::vector<Linear> head_;  // [n_vocab][n_embd]
 };
 
-// Every period-th layer sees all positions and uses RoPE table 0. The others see a window and use
-// table 1.
+// Layers that see all positions use RoPE table 0. The others see a window and use table 1, whose
+// positions aren't scaled.
 Status Gemma3::read_shapes(const Gguf& gguf) {
   ConfigReader reader(gguf, config_.architecture);
   SLUICE_ASSIGN(layers_, read_layers(reader, config_));
-  SLUICE_ASSIGN(const RopeShape global, read_rope(reader, layers_[0].head_dim, RopePairs::halves));
+  SLUICE_TRY(read_windows(reader, kPeriod, layers_));
+  SLUICE_ASSIGN(const RopeShape global,
+                read_rope(reader, config_, layers_[0].head_dim, RopePairs::halves));
   RopeShape local = global;
-  local.scale = 1;
-  SLUICE_ASSIGN(local.freq_base, read_freq_base(reader, "rope.freq_base_swa", 10000));
-  ropes_ = {global, local};
-  const int64_t window = reader.integer("attention.sliding_window", -1, int64_t{1} << 30);
-  const int64_t period = reader.integer("attention.sliding_window_pattern", 6, 1 << 20);
+  local.numbers.scale = 1;
+  local.numbers.yarn.reset();
+  SLUICE_ASSIGN(local.numbers.freq_base, read_freq_base(reader, "rope.freq_base_swa", 10000));
+  SLUICE_ASSIGN(cap_, read_cap(reader, "final_logit_softcapping"));
   eps_ = reader.epsilon("attention.layer_norm_rms_epsilon");
-  const double cap = reader.number("final_logit_softcapping", 0);
   SLUICE_TRY(reader.status());
-  if (cap != 0) {
-    return with_facts(
-        fail(Code::unsupported_model, reader.key("final_logit_softcapping"), " is ", cap,
-             ", which Sluice doesn't compute for this architecture; expected none"),
-        {{"key", reader.key("final_logit_softcapping")}, {"value", concat(cap)}});
-  }
-  for (int64_t l = 0; l < config_.n_layers; ++l) {
-    LayerShape& shape = layers_[static_cast<size_t>(l)];
-    const bool sees_all = (l + 1) % period == 0;
-    shape.rope = sees_all ? 0 : 1;
-    shape.window = sees_all ? 0 : window;
+  ropes_ = {global};
+  for (LayerShape& shape : layers_) {
+    shape.rope = shape.window == 0 ? 0 : 1;
+    if (shape.rope == 1 && ropes_.size() == 1) ropes_.push_back(local);
     if (config_.n_layers == kLayersOf27B) {
       shape.scale =
           1.0f / std::sqrt(static_cast<float>(config_.n_embd) / static_cast<float>(shape.n_heads));
@@ -87,16 +83,13 @@ Status Gemma3::bind(const Gguf& gguf) {
     Layer& w = weights_[static_cast<size_t>(l)];
     b.layer(l);
     w.attn_norm = b.rms_norm("attn_norm", d, eps_);
-    w.q = b.linear(Phase::qkv, "attn_q", shape.q_rows(), d, Buffer::q);
-    w.k = b.linear(Phase::qkv, "attn_k", shape.kv_rows(), d, Buffer::k);
-    w.v = b.linear(Phase::qkv, "attn_v", shape.kv_rows(), d, Buffer::v);
+    w.qkv = b.qkv(shape);
     w.head_norms.q = b.rms_norm("attn_q_norm", shape.head_dim, eps_);
     w.head_norms.k = b.rms_norm("attn_k_norm", shape.head_dim, eps_);
     w.output = b.linear(Phase::output, "attn_output", d, shape.q_rows());
     w.post_attention_norm = b.rms_norm("post_attention_norm", d, eps_);
     w.ffn_norm = b.rms_norm("ffn_norm", d, eps_);
-    w.gate = b.linear(Phase::gate_up, "ffn_gate", shape.n_ff, d, Buffer::hidden);
-    w.up = b.linear(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::up);
+    w.gate_up = b.gate_up(shape);
     w.down = b.linear(Phase::down, "ffn_down", d, shape.n_ff);
     w.post_ffw_norm = b.rms_norm("post_ffw_norm", d, eps_);
   }
@@ -112,15 +105,15 @@ void Gemma3::embed(Pass& pass, const Work& work) const {
 
 void Gemma3::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
-  pass.project(work, w.attn_norm, {w.q, w.k, w.v});
+  pass.project(work, w.attn_norm, w.qkv);
   pass.attend(work, w.head_norms);
   pass.attention_output(work, w.output, w.post_attention_norm);
-  pass.ffn_gate_up(work, w.ffn_norm, Activation::gelu, w.gate, w.up);
+  pass.ffn_gate_up(work, w.ffn_norm, Activation::gelu, w.gate_up);
   pass.ffn_down(work, w.down, w.post_ffw_norm);
 }
 
 void Gemma3::run_head(Pass& pass, const Work& work) const {
-  pass.logits(work, output_norm_, head_);
+  pass.logits(work, output_norm_, head_, cap_);
 }
 
 }  // namespace

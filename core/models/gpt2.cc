@@ -20,8 +20,8 @@ class Gpt2 final : public Model {
  private:
   struct Layer {
     Norm attn_norm;
-    Linear q, k, v;  // [heads * head_dim][n_embd]; k and v: KV heads
-    Linear output;   // [n_embd][heads * head_dim]
+    Qkv qkv;        // [heads * head_dim][n_embd]; k and v: KV heads
+    Linear output;  // [n_embd][heads * head_dim]
     Norm ffn_norm;
     Linear up;    // [n_ff][n_embd]
     Linear down;  // [n_embd][n_ff]
@@ -30,7 +30,7 @@ class Gpt2 final : public Model {
   int positions_ = -1;  // [context_length][n_embd]
   std::vector<Layer> weights_;
   Norm output_norm_;
-  std::vector<int> head_;  // [n_vocab][n_embd]
+  std::vector<Linear> head_;  // [n_vocab][n_embd]
 };
 
 Status Gpt2::bind(const Gguf& gguf) {
@@ -41,6 +41,7 @@ Status Gpt2::bind(const Gguf& gguf) {
   max_positions_ = config_.context_length;
 
   Binder b(gguf, *this);
+  constexpr Biases biased = Biases::required;
   const int64_t d = config_.n_embd;
   b.embedding();
   b.token_table();
@@ -48,20 +49,14 @@ Status Gpt2::bind(const Gguf& gguf) {
   weights_ = std::vector<Layer>(layers_.size());
   for (int64_t l = 0; l < config_.n_layers; ++l) {
     const LayerShape& shape = layer(l);
-    const int64_t q_rows = shape.q_rows(), kv_rows = shape.kv_rows();
-    const auto part = [&](int64_t first, int64_t rows, Buffer out) {
-      return b.linear_rows(Phase::qkv, "attn_qkv", q_rows + 2 * kv_rows, d, first, rows, out, true);
-    };
     Layer& w = weights_[static_cast<size_t>(l)];
     b.layer(l);
     w.attn_norm = b.layer_norm("attn_norm", d, eps);
-    w.q = part(0, q_rows, Buffer::q);
-    w.k = part(q_rows, kv_rows, Buffer::k);
-    w.v = part(q_rows + kv_rows, kv_rows, Buffer::v);
-    w.output = b.linear(Phase::output, "attn_output", d, q_rows, Buffer::branch, true);
+    w.qkv = b.qkv(shape, biased);
+    w.output = b.linear(Phase::output, "attn_output", d, shape.q_rows(), Buffer::branch, biased);
     w.ffn_norm = b.layer_norm("ffn_norm", d, eps);
-    w.up = b.linear(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::hidden, true);
-    w.down = b.linear(Phase::down, "ffn_down", d, shape.n_ff, Buffer::branch, true);
+    w.up = b.linear(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::hidden, biased);
+    w.down = b.linear(Phase::down, "ffn_down", d, shape.n_ff, Buffer::branch, biased);
   }
   b.head();
   output_norm_ = b.layer_norm("output_norm", d, eps);
@@ -73,7 +68,7 @@ void Gpt2::embed(Pass& pass, const Work& work) const { pass.embed(work, 1, posit
 
 void Gpt2::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
-  pass.project(work, w.attn_norm, {w.q, w.k, w.v});
+  pass.project(work, w.attn_norm, w.qkv);
   pass.attend(work, {});
   pass.attention_output(work, w.output);
   pass.ffn_up(work, w.ffn_norm, w.up);

@@ -1,7 +1,6 @@
 // The llama structure (Touvron et al. 2023, arXiv 2302.13971) with grouped KV heads: RMS norms,
 // RoPE, a SiLU-gated feed-forward part. Its families differ in the elements that RoPE pairs
-// (Variant), in norms of the q and k heads (Variant), and in biases on q, k and v (if the file has
-// them).
+// (Variant), in norms of the q and k heads (Variant), and in biases (as the file has them).
 #include "models/registry.h"
 #include "pass/binder.h"
 #include "pass/config_reader.h"
@@ -21,23 +20,24 @@ class Llama final : public Model {
  private:
   struct Layer {
     Norm attn_norm;
-    Linear q, k, v;        // [heads * head_dim][n_embd]; k and v: KV heads
+    Qkv qkv;               // [heads * head_dim][n_embd]; k and v: KV heads
     HeadNorms head_norms;  // [head_dim]
     Linear output;         // [n_embd][heads * head_dim]
     Norm ffn_norm;
-    Linear gate, up, down;  // [n_ff][n_embd] twice, [n_embd][n_ff]
+    GateUp gate_up;  // [n_ff][n_embd] twice
+    Linear down;     // [n_embd][n_ff]
   };
 
   std::vector<Layer> weights_;
   Norm output_norm_;
-  std::vector<int> head_;  // [n_vocab][n_embd]
+  std::vector<Linear> head_;  // [n_vocab][n_embd]
 };
 
 Status Llama::bind(const Gguf& gguf, const Variant& variant) {
   ConfigReader reader(gguf, config_.architecture);
   SLUICE_ASSIGN(layers_, read_layers(reader, config_));
   const int64_t head_dim = layers_[0].head_dim;
-  SLUICE_ASSIGN(RopeShape rope, read_rope(reader, head_dim, variant.rope_pairs));
+  SLUICE_ASSIGN(RopeShape rope, read_rope(reader, config_, head_dim, variant.rope_pairs));
   const float eps = reader.epsilon("attention.layer_norm_rms_epsilon");
   SLUICE_TRY(reader.status());
 
@@ -45,10 +45,8 @@ Status Llama::bind(const Gguf& gguf, const Variant& variant) {
   const int64_t d = config_.n_embd;
   b.embedding();
   b.token_table();
-  rope.factors = b.optional_vector("rope_freqs.weight", rope.dims / 2);
+  b.rope_factors(rope);
   ropes_ = {rope};
-  b.layer(0);
-  const bool biases = b.has("attn_q.bias");
   weights_ = std::vector<Layer>(layers_.size());
   for (int64_t l = 0; l < config_.n_layers; ++l) {
     LayerShape& shape = layers_[static_cast<size_t>(l)];
@@ -56,17 +54,14 @@ Status Llama::bind(const Gguf& gguf, const Variant& variant) {
     Layer& w = weights_[static_cast<size_t>(l)];
     b.layer(l);
     w.attn_norm = b.rms_norm("attn_norm", d, eps);
-    w.q = b.linear(Phase::qkv, "attn_q", shape.q_rows(), d, Buffer::q, biases);
-    w.k = b.linear(Phase::qkv, "attn_k", shape.kv_rows(), d, Buffer::k, biases);
-    w.v = b.linear(Phase::qkv, "attn_v", shape.kv_rows(), d, Buffer::v, biases);
+    w.qkv = b.qkv(shape, variant.qkv_biases);
     if (variant.qk_norm) {
       w.head_norms.q = b.rms_norm("attn_q_norm", head_dim, eps);
       w.head_norms.k = b.rms_norm("attn_k_norm", head_dim, eps);
     }
     w.output = b.linear(Phase::output, "attn_output", d, shape.q_rows());
     w.ffn_norm = b.rms_norm("ffn_norm", d, eps);
-    w.gate = b.linear(Phase::gate_up, "ffn_gate", shape.n_ff, d, Buffer::hidden);
-    w.up = b.linear(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::up);
+    w.gate_up = b.gate_up(shape);
     w.down = b.linear(Phase::down, "ffn_down", d, shape.n_ff);
   }
   b.head();
@@ -79,10 +74,10 @@ void Llama::embed(Pass& pass, const Work& work) const { pass.embed(work); }
 
 void Llama::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
-  pass.project(work, w.attn_norm, {w.q, w.k, w.v});
+  pass.project(work, w.attn_norm, w.qkv);
   pass.attend(work, w.head_norms);
   pass.attention_output(work, w.output);
-  pass.ffn_gate_up(work, w.ffn_norm, Activation::silu, w.gate, w.up);
+  pass.ffn_gate_up(work, w.ffn_norm, Activation::silu, w.gate_up);
   pass.ffn_down(work, w.down);
 }
 

@@ -13,6 +13,7 @@ namespace sluice {
 struct Variant {
   RopePairs rope_pairs = RopePairs::halves;
   bool qk_norm = false;  // RMS norm of each q and k head, before RoPE
+  Biases qkv_biases = Biases::optional;
 };
 
 // Makes a model of a family's header, divided by `cut`: reads the numbers, finds every tensor, and

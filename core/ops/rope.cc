@@ -1,17 +1,55 @@
 #include "ops/rope.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/format.h"
 #include "base/math.h"
 
 namespace sluice {
+namespace {
 
-RopeTable::RopeTable(int64_t dims, double base, double scale, const float* factors) {
-  theta_.resize(static_cast<size_t>(dims / 2));
+constexpr double kPi = 0x1.921fb54442d18p+1;
+
+// The part of each pair's own frequency that YaRN keeps, from 0 to 1.
+class YarnRamp {
+ public:
+  YarnRamp(const RopeNumbers& numbers, const Yarn& yarn) {
+    const auto dims = static_cast<double>(numbers.dims);
+    // The pair that turns so many times within the original context; a fraction.
+    const auto pair_of = [&](double turns) {
+      return dims * log_f64(yarn.original_context / (2 * kPi * turns)) /
+             (2 * log_f64(numbers.freq_base));
+    };
+    low_ = std::max(0.0, std::floor(pair_of(yarn.beta_fast)));
+    const double high = std::min(dims - 1, std::ceil(pair_of(yarn.beta_slow)));
+    width_ = std::max(0.001, high - low_);
+  }
+  double kept(size_t pair) const {
+    return 1 - std::clamp((static_cast<double>(pair) - low_) / width_, 0.0, 1.0);
+  }
+
+ private:
+  double low_, width_;
+};
+
+}  // namespace
+
+RopeTable::RopeTable(const RopeNumbers& numbers, const float* factors)
+    : theta_(static_cast<size_t>(numbers.dims / 2)), magnitude_(numbers.magnitude) {
+  std::optional<YarnRamp> ramp;
+  if (numbers.yarn) {
+    ramp.emplace(numbers, *numbers.yarn);
+    magnitude_ *= numbers.yarn->magnitude;
+  }
   for (size_t i = 0; i < theta_.size(); ++i) {
-    const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(dims);
-    theta_[i] = pow_f64(base, exponent) / scale;
+    const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(numbers.dims);
+    const double own = pow_f64(numbers.freq_base, exponent);
+    theta_[i] = own / numbers.scale;
+    if (ramp) {
+      const double kept = ramp->kept(i);
+      theta_[i] = theta_[i] * (1 - kept) + own * kept;
+    }
     if (factors != nullptr) theta_[i] /= static_cast<double>(factors[i]);
   }
 }
@@ -39,15 +77,16 @@ Status RopeTable::extend(int64_t end) {
       const double cos = cos_f64(position * theta);
       const double sin = sin_f64(position * theta);
       small = small && std::abs(cos) < 2 && std::abs(sin) < 2;
-      out[0] = static_cast<float>(cos);
-      out[n_pairs()] = static_cast<float>(sin);
+      out[0] = static_cast<float>(cos * magnitude_);
+      out[n_pairs()] = static_cast<float>(sin * magnitude_);
       ++out;
     }
     if (!small) {
-      return fail(Code::bad_file,
-                  "the file's numbers for RoPE (rope.freq_base, rope.scaling.factor, "
-                  "rope_freqs.weight) give angles that are too large at position ",
-                  end_, "; the file is damaged: download or convert it again");
+      return fail(
+          Code::bad_file,
+          "the file's numbers for RoPE (rope.freq_base, rope.scaling.factor, "
+          "rope_freqs.weight, rope_factors_*.weight) give angles that are too large at position ",
+          end_, "; the file is damaged: download or convert it again");
     }
   }
   return {};

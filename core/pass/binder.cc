@@ -4,6 +4,20 @@
 #include <utility>
 
 namespace sluice {
+namespace {
+
+// Old converters repeat the angles of RoPE in each layer; newer ones name the scales that
+// activations had when the weights were quantized. Neither counts in a pass.
+bool has_no_effect(std::string_view tensor) {
+  if (tensor.ends_with(".input_scale")) return true;
+  if (!tensor.starts_with("blk.")) return false;
+  const size_t end = tensor.find_first_not_of("0123456789", 4);
+  if (end == 4 || end == tensor.npos) return false;
+  const std::string_view name = tensor.substr(end);
+  return name == ".rope_freqs.weight" || name.starts_with(".attn_rot_embd");
+}
+
+}  // namespace
 
 void Binder::in(int slot, std::string prefix) {
   slot_ = slot;
@@ -30,23 +44,76 @@ Norm Binder::layer_norm(std::string_view name, int64_t n, float eps) {
   return {Norm::layer, weight, vector(concat(name, ".bias"), n), eps};
 }
 
-Linear Binder::linear(Phase phase, std::string_view name, int64_t rows, int64_t cols, Buffer out,
-                      bool bias) {
-  return linear_rows(phase, name, rows, cols, 0, rows, out, bias);
+int Binder::matrix_rows(std::string_view name, int64_t all_rows, int64_t cols, int64_t first,
+                        int64_t rows) {
+  if (!status_.has_value()) return -1;
+  return keep(
+      model_.manifest_.add_rows(gguf_, concat(prefix_, name), slot_, all_rows, cols, first, rows));
 }
 
-Linear Binder::linear_rows(Phase phase, std::string_view name, int64_t all_rows, int64_t cols,
-                           int64_t first, int64_t rows, Buffer out, bool bias) {
-  Linear made{-1, -1, out};
-  if (!status_.has_value()) return made;
-  TensorManifest& manifest = model_.manifest_;
-  made.matrix = used(phase, keep(manifest.add_rows(gguf_, concat(prefix_, name, ".weight"), slot_,
-                                                   all_rows, cols, first, rows)));
-  if (bias) {
-    made.bias = keep(manifest.add_vector_part(gguf_, concat(prefix_, name, ".bias"), slot_,
-                                              all_rows, first, rows));
-  }
+int Binder::vector_part(std::string_view name, int64_t all, int64_t first, int64_t length) {
+  if (!status_.has_value()) return -1;
+  return keep(
+      model_.manifest_.add_vector_part(gguf_, concat(prefix_, name), slot_, all, first, length));
+}
+
+Binder::Source Binder::source(std::string_view name, int64_t rows, int64_t cols, Biases biases) {
+  return {name, rows, cols, biases, optional_vector(concat(name, ".scale"), 1)};
+}
+
+// The rows [first, first + rows) of a source.
+Linear Binder::linear_rows(Phase phase, const Source& of, int64_t first, int64_t rows, Buffer out) {
+  Linear made{-1, -1, out, of.scale};
+  made.matrix = used(phase, matrix_rows(concat(of.name, ".weight"), of.rows, of.cols, first, rows));
+  const std::string bias = concat(of.name, ".bias");
+  if (of.biases == Biases::required || has(bias))
+    made.bias = vector_part(bias, of.rows, first, rows);
   return made;
+}
+
+Linear Binder::linear(Phase phase, std::string_view name, int64_t rows, int64_t cols, Buffer out,
+                      Biases biases) {
+  return linear_rows(phase, source(name, rows, cols, biases), 0, rows, out);
+}
+
+Qkv Binder::qkv(const LayerShape& shape, Biases biases) {
+  const int64_t q = shape.q_rows(), kv = shape.kv_rows(), cols = model_.config_.n_embd;
+  if (has("attn_qkv.weight")) {
+    const Source all = source("attn_qkv", q + 2 * kv, cols, biases);
+    return {linear_rows(Phase::qkv, all, 0, q, Buffer::q),
+            linear_rows(Phase::qkv, all, q, kv, Buffer::k),
+            linear_rows(Phase::qkv, all, q + kv, kv, Buffer::v)};
+  }
+  return {linear(Phase::qkv, "attn_q", q, cols, Buffer::q, biases),
+          linear(Phase::qkv, "attn_k", kv, cols, Buffer::k, biases),
+          linear(Phase::qkv, "attn_v", kv, cols, Buffer::v, biases)};
+}
+
+GateUp Binder::gate_up(const LayerShape& shape) {
+  const int64_t n = shape.n_ff, cols = model_.config_.n_embd;
+  const TensorInfo* up = gguf_.find_tensor(concat(prefix_, "ffn_up.weight"));
+  const bool twice = up != nullptr && up->dims[1] == static_cast<uint64_t>(2 * n);
+  if (twice && !has("ffn_gate.weight")) {
+    const Source both = source("ffn_up", 2 * n, cols, Biases::optional);
+    return {linear_rows(Phase::gate_up, both, 0, n, Buffer::hidden),
+            linear_rows(Phase::gate_up, both, n, n, Buffer::up)};
+  }
+  return {linear(Phase::gate_up, "ffn_gate", n, cols, Buffer::hidden),
+          linear(Phase::gate_up, "ffn_up", n, cols, Buffer::up)};
+}
+
+void Binder::rope_factors(RopeShape& rope) {
+  const int64_t n = rope.numbers.dims / 2;
+  if (!has("rope_factors_short.weight") && !has("rope_factors_long.weight")) {
+    rope.factors = optional_vector("rope_freqs.weight", n);
+    return;
+  }
+  rope.factors = vector("rope_factors_short.weight", n);
+  rope.long_factors = vector("rope_factors_long.weight", n);
+  if (rope.original_context > 0) return;
+  keep(fail(Code::bad_file, model_.config_.architecture,
+            ".rope.scaling.original_context_length is 0; the context from which on "
+            "rope_factors_long.weight counts is expected"));
 }
 
 void Binder::token_table() {
@@ -62,26 +129,33 @@ void Binder::late_table() {
   table("token_embd.weight", config.n_vocab, config.n_embd);
 }
 
-std::vector<int> Binder::logits() {
+std::vector<Linear> Binder::logits() {
+  const Config& config = model_.config_;
   const bool own = has("output.weight");
+  // All parts share the scale. Each has its rows of the bias.
+  const bool biased = has("output.bias");
+  const int scale = optional_vector("output.scale", 1);
+  const auto linear_of = [&](int matrix, int64_t first, int64_t rows) {
+    const int bias = biased ? vector_part("output.bias", config.n_vocab, first, rows) : -1;
+    return Linear{used(Phase::head, matrix), bias, Buffer::logits, scale};
+  };
   if (own) late_table();
   if (!own && !model_.single_rows()) {
-    if (model_.n_head_parts() == 1) return {used(Phase::head, model_.token_table())};
+    if (model_.n_head_parts() == 1) return {linear_of(model_.token_table(), 0, config.n_vocab)};
     keep(fail(
         Code::invalid_argument,
         "the head can't come in parts: it is the embedding's table, which is held whole; ask for "
         "embedding_rows, too, or for one part"));
     return {};
   }
-  const Config& config = model_.config_;
-  std::vector<int> parts;
+  const std::string_view name = own ? "output.weight" : "token_embd.weight";
+  std::vector<Linear> parts;
   for (int part = 0; part < model_.n_head_parts(); ++part) {
     slot_ = model_.head_part_slot(part);
     const int64_t first = part * model_.head_part_rows();
     const int64_t rows = std::min(model_.head_part_rows(), config.n_vocab - first);
-    parts.push_back(this->linear_rows(Phase::head, own ? "output" : "token_embd", config.n_vocab,
-                                      config.n_embd, first, rows, Buffer::logits)
-                        .matrix);
+    parts.push_back(
+        linear_of(matrix_rows(name, config.n_vocab, config.n_embd, first, rows), first, rows));
   }
   slot_ = model_.head_slot();
   return parts;
@@ -103,7 +177,7 @@ int Binder::optional_vector(std::string_view name, int64_t length) {
 
 Status Binder::finish() {
   SLUICE_TRY(status_);
-  return model_.manifest_.check_no_others(gguf_, model_.config_.architecture);
+  return model_.manifest_.check_no_others(gguf_, model_.config_.architecture, has_no_effect);
 }
 
 }  // namespace sluice

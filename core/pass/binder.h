@@ -1,4 +1,7 @@
 // Binds a family's tensors: finds them in the header, checks them, and gives the model its slots.
+//
+// What a file of any family may do is known here: a bias and a scale beside each matrix, queries,
+// keys and values in one tensor or in three, gate and up in one or in two, tensors without effect.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +33,24 @@ class Binder {
   // A norm of rows of n numbers: NAME.weight and, for a layer norm, NAME.bias.
   Norm rms_norm(std::string_view name, int64_t n, float eps);
   Norm layer_norm(std::string_view name, int64_t n, float eps);
-  // NAME.weight, a matrix of `rows` rows, and NAME.bias if `bias`.
+  // NAME.weight, a matrix of `rows` rows, and NAME.bias [rows]. If the file has it, NAME.scale [1],
+  // which multiplies the product before the bias is added.
   Linear linear(Phase phase, std::string_view name, int64_t rows, int64_t cols,
-                Buffer out = Buffer::branch, bool bias = false);
-  // The same for `rows` rows from `first` on of tensors that have all_rows rows.
-  Linear linear_rows(Phase phase, std::string_view name, int64_t all_rows, int64_t cols,
-                     int64_t first, int64_t rows, Buffer out, bool bias = false);
+                Buffer out = Buffer::branch, Biases biases = Biases::optional);
+  // The queries, keys and values of a layer with this shape, from rows of n_embd numbers: of
+  // attn_qkv, whose rows are those of q, then k, then v, or of attn_q, attn_k and attn_v.
+  Qkv qkv(const LayerShape& shape, Biases biases = Biases::optional);
+  // Gate and up of a layer with this shape, from rows of n_embd numbers: of ffn_gate and ffn_up or,
+  // if there is no ffn_gate and ffn_up has 2 * n_ff rows, of ffn_up, with the gate's rows first.
+  GateUp gate_up(const LayerShape& shape);
+  // The numbers that divide the frequencies of a table: rope_factors_short.weight and
+  // rope_factors_long.weight or, if the file has neither, rope_freqs.weight, if it has that.
+  void rope_factors(RopeShape& rope);
   // Makes token_embd.weight the model's token_table().
   void token_table();
   // The parts of the matrix of logits: of output.weight or, if the file has none, of
-  // token_embd.weight.
-  std::vector<int> logits();
+  // token_embd.weight. If the file has them, output.bias and output.scale count as in linear().
+  std::vector<Linear> logits();
 
   // The handle of a single tensor. The name includes .weight.
   int table(std::string_view name, int64_t rows, int64_t cols);  // rows are read one by one
@@ -48,11 +58,23 @@ class Binder {
   int optional_vector(std::string_view name, int64_t length);  // -1 if the file doesn't have it
 
   // Fails with bad_file, unsupported_type, or unsupported_model if the file has a tensor that was
-  // not bound.
+  // not bound and has an effect.
   Status finish();
 
  private:
+  // What linears are rows of: the name and size of a matrix, and the handle of NAME.scale.
+  struct Source {
+    std::string_view name;
+    int64_t rows, cols;
+    Biases biases;
+    int scale;
+  };
   void in(int slot, std::string prefix);
+  Source source(std::string_view name, int64_t rows, int64_t cols, Biases biases);
+  Linear linear_rows(Phase phase, const Source& of, int64_t first, int64_t rows, Buffer out);
+  int matrix_rows(std::string_view name, int64_t all_rows, int64_t cols, int64_t first,
+                  int64_t rows);
+  int vector_part(std::string_view name, int64_t all, int64_t first, int64_t length);
   void late_table();
   int used(Phase phase, int matrix);
   int keep(Result<int> handle);

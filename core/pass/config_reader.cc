@@ -23,9 +23,10 @@ std::optional<T> ConfigReader::kept(Result<std::optional<T>> found) {
   return T{1};
 }
 
-int64_t ConfigReader::checked(std::string_view name, uint64_t value, int64_t max) {
-  if (value >= 1 && value <= static_cast<uint64_t>(max)) return static_cast<int64_t>(value);
-  refuse(name, concat(" is ", value, "; expected 1 to ", max));
+int64_t ConfigReader::checked(std::string_view name, uint64_t value, int64_t max, int64_t min) {
+  if (value >= static_cast<uint64_t>(min) && value <= static_cast<uint64_t>(max))
+    return static_cast<int64_t>(value);
+  refuse(name, concat(" is ", value, "; expected ", min, " to ", max));
   return 1;
 }
 
@@ -38,6 +39,11 @@ int64_t ConfigReader::integer(std::string_view name, int64_t fallback, int64_t m
                    ", which its architecture needs; the file is incomplete");
   }
   return 1;
+}
+
+int64_t ConfigReader::integer_or_0(std::string_view name, int64_t fallback, int64_t max) {
+  const auto found = kept(gguf_.get_u64(key(name)));
+  return found.has_value() ? checked(name, *found, max, 0) : fallback;
 }
 
 uint64_t ConfigReader::count(std::string_view name) {
@@ -97,7 +103,7 @@ Result<Config> read_config(const Gguf& gguf, std::string_view architecture) {
   ConfigReader reader(gguf, architecture);
   config.n_layers = reader.integer("block_count", -1, kMaxLayers);
   config.n_embd = reader.integer("embedding_length", -1, kMaxWidth);
-  config.context_length = reader.integer("context_length", -1, int64_t{1} << 32);
+  config.context_length = reader.integer("context_length", -1, kMaxContext);
   SLUICE_TRY(reader.status());
   const TensorInfo* embedding = gguf.find_tensor("token_embd.weight");
   if (embedding == nullptr) {

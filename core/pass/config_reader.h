@@ -18,6 +18,7 @@ Result<Config> read_config(const Gguf& gguf, std::string_view architecture);
 
 // Wider than any known model. A product of three such widths still fits 64 bits.
 inline constexpr int64_t kMaxWidth = 1 << 20;
+inline constexpr int64_t kMaxContext = int64_t{1} << 32;  // tokens
 
 // Reads the keys of one architecture; names are given without its prefix. The first value that is
 // missing, of another type or out of bounds becomes the error of status(), which names the key. A
@@ -32,6 +33,8 @@ class ConfigReader {
 
   // An integer in 1..max. If the key is missing, `fallback`; the key is required if that is < 0.
   int64_t integer(std::string_view name, int64_t fallback, int64_t max);
+  // An integer in 0..max; `fallback` if the key is missing.
+  int64_t integer_or_0(std::string_view name, int64_t fallback, int64_t max);
   // An integer from 0 on; 0 if the key is missing.
   uint64_t count(std::string_view name);
   // A finite number; `fallback` if the key is missing.
@@ -47,7 +50,7 @@ class ConfigReader {
   Status status() const { return status_; }  // bad_file
 
  private:
-  int64_t checked(std::string_view name, uint64_t value, int64_t max);
+  int64_t checked(std::string_view name, uint64_t value, int64_t max, int64_t min = 1);
   void refuse(std::string_view name, std::string problem);
   template <typename T>
   std::optional<T> kept(Result<std::optional<T>> found);

@@ -37,11 +37,25 @@ struct HeadNorms {
 // whole strips. The residual stream has one for each token of the pass, not padded.
 enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, logits };
 
-// out = matrix * input (+ bias)
+// out = matrix * input (* scale) (+ bias)
 struct Linear {
-  int matrix;
-  int bias = -1;
+  int matrix = -1;
+  int bias = -1;  // [rows], or -1
   Buffer out = Buffer::branch;
+  int scale = -1;  // one number, or -1
+};
+
+// Whether a file must have a linear's biases, or may.
+enum class Biases : uint8_t { optional, required };
+
+// The products of an attention layer's input: queries, keys and values.
+struct Qkv {
+  Linear q, k, v;
+};
+
+// The two products of a gated feed-forward part's input.
+struct GateUp {
+  Linear gate, up;
 };
 
 // A worker's call of the steps: for some consecutive tokens of a pass, in one layer or one part of

@@ -37,7 +37,8 @@ uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
   const int64_t block = std::min(n_tokens, block_tokens_of(model));
   uint64_t bytes =
       4 * static_cast<uint64_t>(block * widths.block) + Activations::bytes(widths.cols, block);
-  for (const RopeShape& rope : model.ropes()) bytes += RopeTable::bytes(rope.dims, n_tokens);
+  for (const RopeShape& rope : model.ropes())
+    bytes += RopeTable::bytes(rope.numbers.dims, n_tokens);
   return bytes;
 }
 
@@ -63,11 +64,12 @@ uint64_t Pass::held_activation_bytes() const {
 }
 
 Pass::Pass(const Model& model, const Weights& weights, const Kernels& kernels, Pool& pool,
-           bool profile)
+           int64_t context, bool profile)
     : model_(model),
       weights_(weights),
       kernels_(kernels),
       pool_(pool),
+      context_(context),
       profile_(profile),
       widths_(widths_of(model)),
       block_tokens_(block_tokens_of(model)) {}
@@ -113,8 +115,8 @@ Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t>
   }
   if (ropes_.empty()) {
     for (const RopeShape& rope : model_.ropes()) {
-      const float* factors = rope.factors >= 0 ? weights_.vector(rope.factors) : nullptr;
-      ropes_.emplace_back(rope.dims, rope.freq_base, rope.scale, factors);
+      const int factors = rope.factors_for(context_);
+      ropes_.emplace_back(rope.numbers, factors >= 0 ? weights_.vector(factors) : nullptr);
     }
   }
   for (RopeTable& rope : ropes_) SLUICE_TRY(rope.extend(first + n));

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -57,9 +56,9 @@ class Pass {
   // Bytes of the workers' scratch.
   static uint64_t scratch_bytes(const Model& model, int n_workers);
 
-  // The arguments must outlive the Pass.
+  // For timelines whose context has `context` tokens. The other arguments must outlive the Pass.
   Pass(const Model& model, const Weights& weights, const Kernels& kernels, Pool& pool,
-       bool profile);
+       int64_t context, bool profile);
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
   Status prepare();                        // allocates the workers' scratch
@@ -90,9 +89,9 @@ class Pass {
   // residual = the token's row of the model's token_table() * scale, plus its position's row of
   // the table `positions` unless that is -1.
   void embed(const Work& work, float scale = 1, int positions = -1);
-  // Multiplies the normed residual by each linear's matrix, all in one phase so that small
-  // matrices leave no worker idle.
-  void project(const Work& work, const Norm& norm, std::initializer_list<Linear> linears);
+  // Multiplies the normed residual by the three matrices, all in one phase so that small ones leave
+  // no worker idle.
+  void project(const Work& work, const Norm& norm, const Qkv& qkv);
   // Norms and rotates queries and keys, and stores keys and values. Then all query heads of the
   // layer attend: attended[heads * head_dim].
   void attend(const Work& work, const HeadNorms& norms);
@@ -100,14 +99,14 @@ class Pass {
   void attention_output(const Work& work, const Linear& output, const Norm& norm = {});
   // hidden = activation(gate) * up, two products with the normed residual. gate.out is
   // Buffer::hidden, up.out is Buffer::up.
-  void ffn_gate_up(const Work& work, const Norm& norm, Activation activation, const Linear& gate,
-                   const Linear& up);
+  void ffn_gate_up(const Work& work, const Norm& norm, Activation activation, const GateUp& both);
   // hidden = GELU(the product with the normed residual). hidden.out is Buffer::hidden.
   void ffn_up(const Work& work, const Norm& norm, const Linear& hidden);
   // residual += the product with hidden. If `norm` is given, the product is normed first.
   void ffn_down(const Work& work, const Linear& down, const Norm& norm = {});
-  // Multiplies the normed residual by a part of the head.
-  void logits(const Work& work, const Norm& norm, std::span<const int> parts);
+  // Multiplies the normed residual by a part of the head. Their out is Buffer::logits. With a cap,
+  // a logit x becomes cap * tanh(x / cap).
+  void logits(const Work& work, const Norm& norm, std::span<const Linear> parts, float cap = 0);
 
  private:
   static constexpr size_t kBlockBuffers = 7;   // from Buffer::q to Buffer::branch
@@ -165,6 +164,7 @@ class Pass {
   const Weights& weights_;
   const Kernels& kernels_;
   Pool& pool_;
+  const int64_t context_;  // tokens
   const bool profile_;
   const Widths widths_;
   const int64_t block_tokens_;

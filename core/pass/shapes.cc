@@ -1,8 +1,11 @@
 #include "pass/shapes.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/format.h"
+#include "base/math.h"
 #include "pass/config_reader.h"
 
 namespace sluice {
@@ -70,6 +73,37 @@ Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& 
   return layers;
 }
 
+Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers) {
+  constexpr std::string_view kPattern = "attention.sliding_window_pattern";
+  const int64_t window = reader.integer_or_0("attention.sliding_window", 0, int64_t{1} << 30);
+  const MetadataValue* pattern = reader.find(kPattern);
+  const bool each = pattern != nullptr && pattern->is_array();
+  if (!each) period = reader.integer(kPattern, period, int64_t{1} << 20);
+  SLUICE_TRY(reader.status());
+  if (each && pattern->count != layers.size()) {
+    return fail(Code::bad_file, reader.key(kPattern), " has ", pattern->count,
+                " entries, but the model has ", layers.size(), " layers");
+  }
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const uint64_t entry =
+        each ? pattern->as_u64(i).value_or(2) : (static_cast<int64_t>(i) + 1) % period != 0;
+    if (entry > 1) {
+      return fail(Code::bad_file, reader.key(kPattern), " is no array of true and false");
+    }
+    layers[i].window = entry == 1 ? window : 0;
+  }
+  return {};
+}
+
+Result<float> read_cap(ConfigReader& reader, std::string_view name) {
+  constexpr double kLeast = 0.001, kMost = 1e6;
+  const double cap = reader.number(name, 0);
+  SLUICE_TRY(reader.status());
+  if (cap == 0 || (cap >= kLeast && cap <= kMost)) return static_cast<float>(cap);
+  return fail(Code::bad_file, reader.key(name), " is ", cap, "; expected 0, which means none, or ",
+              kLeast, " to ", kMost);
+}
+
 Result<double> read_freq_base(ConfigReader& reader, std::string_view name, double fallback) {
   const double base = reader.number(name, fallback);
   SLUICE_TRY(reader.status());
@@ -77,31 +111,78 @@ Result<double> read_freq_base(ConfigReader& reader, std::string_view name, doubl
   return fail(Code::bad_file, reader.key(name), " is ", base, "; a number above 0 is expected");
 }
 
-Result<RopeShape> read_rope(ConfigReader& reader, int64_t head_dim, RopePairs pairs) {
-  RopeShape rope;
-  rope.pairs = pairs;
-  rope.dims = reader.integer("rope.dimension_count", head_dim, head_dim);
-  const std::string_view scaling = reader.text("rope.scaling.type");
-  // Old files have only rope.scale_linear.
+namespace {
+
+// Real ones are below 2. With this one a score stays finite.
+constexpr double kMaxMagnitude = 1024;
+
+// rope.scaling.factor; 1 if that is missing or 0. Old files have only rope.scale_linear.
+Result<double> read_scale(ConfigReader& reader) {
   const double old_factor = reader.number("rope.scale_linear", 1.0);
   const double factor = reader.number("rope.scaling.factor", old_factor);
-  SLUICE_ASSIGN(rope.freq_base, read_freq_base(reader, "rope.freq_base", 10000));
-  if (rope.dims % 2 != 0) {
-    return fail(Code::bad_file, reader.key("rope.dimension_count"), " is ", rope.dims,
+  SLUICE_TRY(reader.status());
+  if (factor >= 0) return factor == 0 ? 1 : factor;
+  return fail(Code::bad_file, reader.key("rope.scaling.factor"), " is ", factor,
+              "; a positive number is expected");
+}
+
+// YaRN's numbers that a file may give. beta_fast and beta_slow aren't among them: the engines that
+// the files were made for read these keys in no family here.
+Result<Yarn> read_yarn(const ConfigReader& reader, const RopeShape& rope) {
+  if (rope.original_context == 0) {
+    return fail(Code::bad_file, reader.key("rope.scaling.original_context_length"),
+                " is 0; YaRN needs 1 or more");
+  }
+  if (!(rope.numbers.freq_base > 1)) {
+    return fail(Code::bad_file, reader.key("rope.freq_base"), " is ", rope.numbers.freq_base,
+                "; YaRN needs a number above 1");
+  }
+  if (!(rope.numbers.scale >= 1)) {
+    return fail(Code::bad_file, reader.key("rope.scaling.factor"), " is ", rope.numbers.scale,
+                "; YaRN needs 1 or more");
+  }
+  Yarn yarn;
+  yarn.original_context = static_cast<double>(rope.original_context);
+  yarn.magnitude = 1 + 0.1 * log_f64(rope.numbers.scale);
+  return yarn;
+}
+
+}  // namespace
+
+Result<RopeShape> read_rope(ConfigReader& reader, const Config& config, int64_t head_dim,
+                            RopePairs pairs) {
+  RopeShape rope;
+  rope.pairs = pairs;
+  RopeNumbers& numbers = rope.numbers;
+  numbers.dims = reader.integer("rope.dimension_count", head_dim, head_dim);
+  const std::string_view scaling = reader.text("rope.scaling.type");
+  numbers.magnitude = reader.number("rope.scaling.attn_factor", 1);
+  rope.original_context = reader.integer_or_0("rope.scaling.original_context_length",
+                                              config.context_length, kMaxContext);
+  SLUICE_ASSIGN(numbers.freq_base, read_freq_base(reader, "rope.freq_base", 10000));
+  if (scaling != "none") {
+    SLUICE_ASSIGN(numbers.scale, read_scale(reader));
+  }
+  if (numbers.dims % 2 != 0) {
+    return fail(Code::bad_file, reader.key("rope.dimension_count"), " is ", numbers.dims,
                 "; an even number is expected");
   }
-  if (scaling == "none") return rope;
-  if (scaling != "" && scaling != "linear") {
+  constexpr std::string_view kUniform[] = {"", "none", "linear", "longrope"};
+  if (scaling == "yarn") {
+    SLUICE_ASSIGN(numbers.yarn, read_yarn(reader, rope));
+  } else if (std::ranges::find(kUniform, scaling) == std::end(kUniform)) {
     return with_facts(
         fail(Code::unsupported_model, "the model's positions are scaled by the method \"",
-             printable(scaling), "\", which Sluice doesn't compute; expected none or linear"),
+             printable(scaling),
+             "\", which Sluice doesn't compute; expected none, linear, yarn or longrope"),
         {{"key", reader.key("rope.scaling.type")}, {"value", printable(scaling)}});
   }
-  if (!(factor >= 0)) {
-    return fail(Code::bad_file, reader.key("rope.scaling.factor"), " is ", factor,
-                "; a positive number is expected");
+  const double magnitude = numbers.magnitude * (numbers.yarn ? numbers.yarn->magnitude : 1);
+  if (!(numbers.magnitude > 0 && magnitude <= kMaxMagnitude)) {
+    return fail(Code::bad_file, reader.key("rope.scaling.attn_factor"), " is ", numbers.magnitude,
+                "; expected a number above 0 and, with what YaRN multiplies it by, at most ",
+                kMaxMagnitude);
   }
-  if (factor != 0) rope.scale = factor;
   return rope;
 }
 

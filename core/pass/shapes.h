@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "ops/rope.h"
 #include "pass/config.h"
 #include "state/layer_shape.h"
 
@@ -14,13 +16,18 @@ class ConfigReader;
 
 enum class RopePairs : uint8_t { adjacent, halves };
 
-// The numbers that a RoPE table (ops/rope.h) is made from.
+// What a RoPE table (ops/rope.h) is made from, and how it is used.
 struct RopeShape {
-  int64_t dims = 0;  // a head's first `dims` elements are rotated; even
+  RopeNumbers numbers;
   RopePairs pairs = RopePairs::halves;
-  double freq_base = 10000;
-  double scale = 1;  // positions are divided by this
   int factors = -1;  // handle of the dims / 2 numbers that divide the frequencies; -1: none
+  // Those that count in place of `factors` if the context has more tokens than original_context,
+  // for all positions alike: keys that were rotated before stay as they are. -1: there are none.
+  int long_factors = -1;
+  int64_t original_context = 0;  // tokens; 0: unknown
+
+  bool is_long(int64_t context) const { return long_factors >= 0 && context > original_context; }
+  int factors_for(int64_t context) const { return is_long(context) ? long_factors : factors; }
 };
 
 // Reads layers of the usual kind: attention and one feed-forward part. n_heads, n_kv_heads and n_ff
@@ -29,11 +36,22 @@ struct RopeShape {
 // a mixture of experts or values of another width than keys.
 Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config);
 
+// Sets the windows of layers of which some see all positions. attention.sliding_window is their
+// size; if it is 0 or missing, all layers see all. attention.sliding_window_pattern says for each
+// layer whether it has the window, or is a number n: every n-th layer sees all. It is `period` if
+// it is missing. Fails with bad_file.
+Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers);
+
+// Reads the number c of a cap c * tanh(x / c); 0: none. Fails with bad_file if it is absurd.
+Result<float> read_cap(ConfigReader& reader, std::string_view name);
+
 // Reads the base of a RoPE table's frequencies, a number above 0.
 Result<double> read_freq_base(ConfigReader& reader, std::string_view name, double fallback);
 
-// Reads rope.dimension_count, rope.freq_base and linear scaling. Fails with bad_file, or with
-// unsupported_model for other ways of scaling.
-Result<RopeShape> read_rope(ConfigReader& reader, int64_t head_dim, RopePairs pairs);
+// Reads rope.dimension_count, rope.freq_base and rope.scaling.*: the types none, linear (also if
+// there is no type), yarn and longrope. Factors are bound by the Binder. Fails with bad_file, or
+// with unsupported_model for another type.
+Result<RopeShape> read_rope(ConfigReader& reader, const Config& config, int64_t head_dim,
+                            RopePairs pairs);
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/math.h"
 #include "pass/pass.h"
 
 namespace sluice {
@@ -138,6 +139,10 @@ void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epil
   const int64_t n = std::min(strips.end * kStripRows, matrix.rows) - begin;
   for (int64_t t = 0; t < work.n_tokens; ++t) {
     float* made = out + t * stride + begin;
+    if (linear.scale >= 0) {
+      const float scale = *weights_.vector(linear.scale);
+      for (int64_t i = 0; i < n; ++i) made[i] = made[i] * scale;
+    }
     if (linear.bias >= 0) kernels_.add(weights_.vector(linear.bias) + begin, n, made);
     if (epilogue == Epilogue::silu || epilogue == Epilogue::gelu) continue;
     if (epilogue == Epilogue::add) {
@@ -149,9 +154,9 @@ void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epil
   }
 }
 
-void Pass::project(const Work& work, const Norm& norm, std::initializer_list<Linear> linears) {
-  multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep,
-           linears);
+void Pass::project(const Work& work, const Norm& norm, const Qkv& qkv) {
+  const Linear all[] = {qkv.q, qkv.k, qkv.v};
+  multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep, all);
 }
 
 // Adds each strip to the residual at once or, if the whole row must be normed first, adds the rows
@@ -179,10 +184,10 @@ void Pass::attention_output(const Work& work, const Linear& output, const Norm& 
 }
 
 void Pass::ffn_gate_up(const Work& work, const Norm& norm, Activation activation,
-                       const Linear& gate, const Linear& up) {
-  const Linear both[] = {gate, up};
+                       const GateUp& both) {
+  const Linear linears[] = {both.gate, both.up};
   multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm},
-           activation == Activation::silu ? Epilogue::silu : Epilogue::gelu, both);
+           activation == Activation::silu ? Epilogue::silu : Epilogue::gelu, linears);
 }
 
 void Pass::ffn_up(const Work& work, const Norm& norm, const Linear& hidden) {
@@ -195,10 +200,16 @@ void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm) {
   add_linear(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm);
 }
 
-void Pass::logits(const Work& work, const Norm& norm, std::span<const int> parts) {
-  const Linear head{parts[static_cast<size_t>(work.layer)], -1, Buffer::logits};
+// The cap comes after the check, because it would hide an infinity.
+void Pass::logits(const Work& work, const Norm& norm, std::span<const Linear> parts, float cap) {
+  const Linear& head = parts[static_cast<size_t>(work.layer)];
   multiply(Phase::head, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep,
            {&head, 1});
+  if (cap == 0) return;
+  parallel_for(Phase::head, work.worker, rows_of(head.matrix), [&](Share mine) {
+    float* x = row(Buffer::logits, work, 0, 0);
+    for (int64_t i = mine.begin; i < mine.end; ++i) x[i] = cap * tanh_f32(x[i] / cap);
+  });
 }
 
 // --- attention -----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ std::optional<uint64_t> file_bytes_of(const TimelineRows& rows, uint64_t tokens,
   return all;
 }
 
-uint64_t rope_hash(const Model& model) {
+uint64_t rope_hash(const Model& model, int64_t context) {
   Xxh64 hash;
   const auto add = [&](uint64_t number) {
     uint8_t bytes[8];
@@ -26,11 +26,21 @@ uint64_t rope_hash(const Model& model) {
     hash.update(bytes);
   };
   for (const RopeShape& rope : model.ropes()) {
-    add(static_cast<uint64_t>(rope.dims));
+    const RopeNumbers& numbers = rope.numbers;
+    add(static_cast<uint64_t>(numbers.dims));
     add(static_cast<uint64_t>(rope.pairs));
-    add(std::bit_cast<uint64_t>(rope.freq_base));
-    add(std::bit_cast<uint64_t>(rope.scale));
+    add(std::bit_cast<uint64_t>(numbers.freq_base));
+    add(std::bit_cast<uint64_t>(numbers.scale));
     add(rope.factors >= 0 ? 1 : 0);
+    // What follows came later. It adds nothing to the hash of a model without it.
+    if (numbers.magnitude != 1) add(std::bit_cast<uint64_t>(numbers.magnitude));
+    if (numbers.yarn) {
+      const Yarn& yarn = *numbers.yarn;
+      for (const double number :
+           {yarn.original_context, yarn.beta_fast, yarn.beta_slow, yarn.magnitude})
+        add(std::bit_cast<uint64_t>(number));
+    }
+    if (rope.long_factors >= 0) add(rope.is_long(context) ? 3 : 2);
   }
   for (const LayerShape& layer : model.layers()) add(static_cast<uint64_t>(layer.rope + 1));
   return hash.value();

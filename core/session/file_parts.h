@@ -29,8 +29,9 @@ constexpr size_t kept_bytes(size_t numbers) { return kPromptEndBytes + numbers; 
 // The bytes of a file with these rows and tokens and so many of the part `kept`; nothing if that
 // doesn't fit 64 bits.
 std::optional<uint64_t> file_bytes_of(const TimelineRows& rows, uint64_t tokens, size_t kept);
-// Of all that decides how positions are rotated, besides the weights.
-uint64_t rope_hash(const Model& model);
+// Of all that decides how positions are rotated in a context of so many tokens, besides the
+// weights.
+uint64_t rope_hash(const Model& model, int64_t context);
 // Of the tokens before a piece.
 uint64_t tokens_hash(std::span<const TokenId> tokens);
 

@@ -31,6 +31,7 @@ struct SessionReader::State {
   Status take_first(std::span<const uint8_t> bytes);
   Status take_header(std::span<const uint8_t> bytes);
   Status check_header();
+  std::unexpected<Error> other_rope() const;
   Status check_piece() const;
   Status check_target() const;
   Status check_place() const;
@@ -195,11 +196,7 @@ Status SessionReader::State::check_header() {
                 hexadecimal(header.identity), ", but this model is ", hexadecimal(identity),
                 "): use the model file that it was saved with");
   }
-  if (header.rope != rope_hash(*runtime.model)) {
-    return fail(Code::invalid_argument,
-                "the session's positions were computed with other RoPE settings than this model "
-                "has here: use the settings that it was saved with");
-  }
+  if (header.rope != rope_hash(*runtime.model, runtime.context_size)) return other_rope();
   const uint32_t type = number_of(runtime.kv_type);
   if (header.kv_type != type) {
     return fail(Code::invalid_argument, "the session's keys and values are ",
@@ -214,6 +211,25 @@ Status SessionReader::State::check_header() {
         {{"tokens", tokens_in_all}, {"room", runtime.context_size}});
   }
   return {};
+}
+
+// The error for positions that were rotated otherwise. Some models rotate them by the size of the
+// context (RopeShape::long_factors).
+std::unexpected<Error> SessionReader::State::other_rope() const {
+  const int64_t context = runtime.context_size;
+  for (const RopeShape& rope : runtime.model->ropes()) {
+    const int64_t most = rope.original_context;
+    const bool saved_as_long = context <= most;
+    if (header.rope != rope_hash(*runtime.model, saved_as_long ? most + 1 : most)) continue;
+    const std::string_view which = saved_as_long ? "more than " : "at most ";
+    return fail(Code::invalid_argument, "the session was computed in a context of ", which, most,
+                " tokens, but here it has ", context,
+                ", and this model rotates positions otherwise then: load it with a context of ",
+                which, most, " tokens");
+  }
+  return fail(Code::invalid_argument,
+              "the session's positions were computed with other RoPE settings than this model has "
+              "here: use the settings that it was saved with");
 }
 
 // Whether the session that the piece is for is there and can take it.

@@ -7,7 +7,8 @@
 //             u32 bytes of the header    88 in versions 1 to 3
 //             u64 bytes of the file
 //             u64 identity of the model  (weights/identity.h)
-//             u64 XXH64 of what RoPE does: see rope_hash() in session/file_parts.cc
+//             u64 XXH64 of what RoPE does: see rope_hash() in session/file_parts.cc. For a few
+//                                        models it depends on the size of the context
 //             u32 type of the KV cache   0 f32, 1 f16, 2 q8_0
 //             u32 state                  1: keys and values in every layer that has a cache
 //             u32 tokens                 all that were read or written

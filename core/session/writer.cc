@@ -27,7 +27,7 @@ struct SessionWriter::State {
     header.tokens = static_cast<uint32_t>(tokens.size());
     header.file_bytes = file_bytes_of(rows, tokens.size(), kept_bytes(kept.size())).value_or(0);
     header.identity = runtime.identity->value();
-    header.rope = rope_hash(*runtime.model);
+    header.rope = rope_hash(*runtime.model, runtime.context_size);
     header.kv_type = number_of(runtime.kv_type);
     if (piece) {
       header.version = kPieceVersion;

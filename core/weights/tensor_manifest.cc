@@ -95,9 +95,13 @@ Result<int> TensorManifest::add_vector_part(const Gguf& gguf, std::string_view n
   return add(gguf, name, slot, {all, 1, 1, true}, first, length);
 }
 
-Status TensorManifest::check_no_others(const Gguf& gguf, std::string_view architecture) const {
+Status TensorManifest::check_no_others(const Gguf& gguf, std::string_view architecture,
+                                       bool (*has_no_effect)(std::string_view)) const {
   std::vector<uint8_t> added(gguf.tensors.size());
   for (const Piece& piece : pieces_) added[piece.tensor_index] = 1;
+  if (has_no_effect != nullptr) {
+    for (size_t i = 0; i < added.size(); ++i) added[i] |= has_no_effect(gguf.tensors[i].name);
+  }
   const auto other = std::ranges::find(added, 0);
   if (other == added.end()) return {};
   const TensorInfo& tensor = gguf.tensors[static_cast<size_t>(other - added.begin())];

@@ -54,9 +54,11 @@ class TensorManifest {
   Result<int> add_vector_part(const Gguf& gguf, std::string_view name, int slot, int64_t all,
                               int64_t first, int64_t length);
 
-  // Fails with unsupported_model if the file has a tensor of which no piece was added: without it
-  // the model may compute something else.
-  Status check_no_others(const Gguf& gguf, std::string_view architecture) const;
+  // Fails with unsupported_model if the file has a tensor of which no piece was added, unless
+  // has_no_effect (null: none has none) says so of its name: without it the model may compute
+  // something else.
+  Status check_no_others(const Gguf& gguf, std::string_view architecture,
+                         bool (*has_no_effect)(std::string_view tensor) = nullptr) const;
 
   int add_slot() { return n_slots_++; }  // after all others
   int n_slots() const { return n_slots_; }

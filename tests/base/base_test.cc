@@ -57,6 +57,32 @@ TEST(Math, ExpIsCloseAndBounded) {
   EXPECT_TRUE(std::isnan(exp_f32(std::nanf(""))));
 }
 
+// A float's last place: the distance to the next one away from 0.
+double last_place(float x) {
+  const float next = std::nextafter(std::abs(x), std::numeric_limits<float>::infinity());
+  return static_cast<double>(next) - std::abs(static_cast<double>(x));
+}
+
+TEST(Math, TanhIsTheNearestFloatOrNearlySo) {
+  double worst = 0;
+  const auto check = [&](float x) {
+    const double exact = std::tanh(static_cast<double>(x));
+    const float got = tanh_f32(x);
+    const double error = std::abs(static_cast<double>(got) - exact) / last_place(got);
+    worst = std::max(worst, error);
+    ASSERT_LT(error, 0.51) << x;
+    ASSERT_EQ(std::bit_cast<uint32_t>(tanh_f32(-x)), std::bit_cast<uint32_t>(got) ^ 0x80000000u);
+  };
+  for (uint32_t bits = 0; bits < 0x7f800000u; bits += 9973) check(std::bit_cast<float>(bits));
+  for (int i = 0; i <= 200000; ++i) check(9.5f * static_cast<float>(i) / 200000.0f);
+  for (const float x : {0x1p-12f, 0x1.fffffep-13f, 9.0f, 9.1f, 9.1000004f, 1e30f, 0.0f}) check(x);
+  EXPECT_GT(worst, 0.49);
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(tanh_f32(infinity), 1.0f);
+  EXPECT_EQ(tanh_f32(-infinity), -1.0f);
+  EXPECT_TRUE(std::isnan(tanh_f32(std::nanf(""))));
+}
+
 TEST(Math, DoublesAreClose) {
   for (int i = -2000; i <= 2000; ++i) {
     const double x = 0.35 * i;
@@ -76,6 +102,8 @@ TEST(Math, DoublesAreClose) {
 TEST(Math, BitsAreThoseOfEveryMachine) {
   EXPECT_EQ(std::bit_cast<uint32_t>(exp_f32(-1.2345f)), 0x3e94fb5bu);
   EXPECT_EQ(std::bit_cast<uint32_t>(exp_f32(3.75f)), 0x422a1596u);
+  EXPECT_EQ(std::bit_cast<uint32_t>(tanh_f32(0.3f)), 0x3e9526eeu);
+  EXPECT_EQ(std::bit_cast<uint32_t>(tanh_f32(-2.5f)), 0xbf7c92c1u);
   EXPECT_EQ(std::bit_cast<uint64_t>(sin_f64(12345.678)), 0xbfe687d5890974a5u);
 }
 

@@ -1,14 +1,11 @@
-// Tests of what a pass uses: the growing table of RoPE angles, attention over chunks, and layers of
-// different kinds and families.
+// Tests of what a pass uses: attention over chunks, and layers of different kinds and families.
 #include <cmath>
 #include <cstring>
 
 #include "base/format.h"
-#include "base/math.h"
 #include "make/tiny_models.h"
 #include "models/registry.h"
 #include "ops/attention.h"
-#include "ops/rope.h"
 #include "pass/binder.h"
 #include "pass/config_reader.h"
 #include "pass/pass.h"
@@ -20,45 +17,6 @@ namespace sluice {
 namespace {
 
 const Kernels& generic() { return *choose_kernels("generic"); }
-
-// --- angles --------------------------------------------------------------------------------------
-
-TEST(RopeTable, HasTheSameRowsHoweverItGrew) {
-  const float factors[] = {1, 2, 4, 8};
-  RopeTable at_once(8, 10000, 2, factors);
-  RopeTable by_steps(8, 10000, 2, factors);
-  ASSERT_TRUE(at_once.extend(600).has_value());
-  for (const int64_t end : {1, 2, 256, 100, 257, 600}) {
-    ASSERT_TRUE(by_steps.extend(end).has_value());
-    if (end == 256) {
-      EXPECT_EQ(by_steps.held_bytes(), RopeTable::bytes(8, 256));
-    }
-  }
-  EXPECT_EQ(at_once.held_bytes(), RopeTable::bytes(8, 600));
-  EXPECT_EQ(by_steps.held_bytes(), at_once.held_bytes());
-  EXPECT_EQ(RopeTable::bytes(8, 600), 3u * 256 * 8 * 4);
-  for (int64_t p = 0; p < 600; ++p) {
-    for (int64_t i = 0; i < 4; ++i) {
-      const double theta =
-          pow_f64(10000, -static_cast<double>(i) / 4) / 2 / static_cast<double>(factors[i]);
-      EXPECT_EQ(at_once.cos(p)[i], static_cast<float>(cos_f64(static_cast<double>(p) * theta)));
-      EXPECT_EQ(at_once.sin(p)[i], static_cast<float>(sin_f64(static_cast<double>(p) * theta)));
-    }
-    EXPECT_EQ(std::memcmp(at_once.cos(p), by_steps.cos(p), 32), 0) << p;
-  }
-}
-
-TEST(RopeTable, RefusesAnglesThatHaveNoCosine) {
-  const float factors[] = {1e-30f};
-  RopeTable table(2, 10000, 1, factors);
-  ASSERT_TRUE(table.extend(1).has_value());
-  for (int i = 0; i < 2; ++i) {
-    const Status status = table.extend(9);
-    ASSERT_FALSE(status.has_value());
-    EXPECT_EQ(status.error().code, Code::bad_file);
-    EXPECT_NE(status.error().message.find("position 1"), std::string::npos);
-  }
-}
 
 // --- attention over chunks -----------------------------------------------------------------------
 
@@ -158,24 +116,23 @@ class OneLayer final : public Model {
     b.embedding();
     b.token_table();
     b.layer(0);
-    q_ = b.linear(Phase::qkv, "attn_q", shape.q_rows(), config_.n_embd, Buffer::q);
-    k_ = b.linear(Phase::qkv, "attn_k", shape.kv_rows(), config_.n_embd, Buffer::k);
-    v_ = b.linear(Phase::qkv, "attn_v", shape.kv_rows(), config_.n_embd, Buffer::v);
+    qkv_ = b.qkv(shape);
     output_ = b.linear(Phase::output, "attn_output", config_.n_embd, shape.q_rows());
     b.head();
     head_ = b.logits();
   }
   void embed(Pass& pass, const Work& work) const override { pass.embed(work); }
   void run_layer(Pass& pass, const Work& work) const override {
-    pass.project(work, {}, {q_, k_, v_});
+    pass.project(work, {}, qkv_);
     pass.attend(work, {});
     pass.attention_output(work, output_);
   }
   void run_head(Pass& pass, const Work& work) const override { pass.logits(work, {}, head_); }
 
  private:
-  Linear q_, k_, v_, output_;
-  std::vector<int> head_;
+  Qkv qkv_;
+  Linear output_;
+  std::vector<Linear> head_;
 };
 
 // The first and the last token's logits.
@@ -198,7 +155,7 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
     EXPECT_TRUE(weights.filled(want.offset, want.place.size()).has_value());
   }
   auto pool = std::make_unique<Pool>(2);
-  Pass pass(model, weights, generic(), *pool, false);
+  Pass pass(model, weights, generic(), *pool, 512, false);
   Timeline timeline(model.layers(), KvType::f32, 0);
   PassState state;
   const auto n = static_cast<int64_t>(ids.size());
@@ -286,36 +243,6 @@ std::unique_ptr<Model> model_of(const TinyModel& tiny) {
   auto model = make_model(*header);
   EXPECT_TRUE(model.has_value()) << model.error().message;
   return model.has_value() ? std::move(*model) : nullptr;
-}
-
-TEST(Gemma3, EverySixthLayerSeesAllAndTurnsByAnotherTable) {
-  const auto model = model_of(tiny_model_named("gemma3-wide-f32"));
-  ASSERT_NE(model, nullptr);
-  ASSERT_EQ(model->ropes().size(), 2u);
-  EXPECT_EQ(model->ropes()[0].freq_base, 1e6);
-  EXPECT_EQ(model->ropes()[1].freq_base, 10000);
-  for (int64_t l = 0; l < 7; ++l) {
-    EXPECT_EQ(model->layer(l).window, l == 5 ? 0 : 261) << l;
-    EXPECT_EQ(model->layer(l).rope, l == 5 ? 0 : 1) << l;
-    EXPECT_EQ(model->layer(l).scale, 1 / std::sqrt(24.0f));
-  }
-}
-
-// Linear scaling is only for the layers that see all positions. The 27B model divides scores by the
-// root of n_embd / n_heads.
-TEST(Gemma3, OfTheLargestModelScoresAreDividedByTheWidthsShare) {
-  TinyModel tiny = tiny_model_named("gemma3-wide-f32");
-  tiny.n_layers = 62;
-  GgufBuilder file = tiny_model_file(tiny);
-  file.kv_string("gemma3.rope.scaling.type", "linear").kv_f32("gemma3.rope.scaling.factor", 8);
-  const auto header = parse_gguf(as_bytes(file.build()));
-  ASSERT_TRUE(header.has_value());
-  const auto model = make_model(*header);
-  ASSERT_TRUE(model.has_value()) << model.error().message;
-  EXPECT_EQ((*model)->layer(61).scale, 1 / std::sqrt(32.0f));
-  EXPECT_EQ((*model)->layer(59).window, 0);
-  EXPECT_EQ((*model)->ropes()[0].scale, 8);
-  EXPECT_EQ((*model)->ropes()[1].scale, 1);
 }
 
 TEST(Gpt2, TakesQueriesKeysAndValuesFromOneTensor) {
