@@ -49,7 +49,7 @@ class KvCache {
   // Bytes of the ring, in a pass that ends at so many positions.
   uint64_t ring_bytes(int64_t positions) const;
 
-  // Adds n positions, which a pass is about to write. `marks` ascend. Fails with out_of_memory; the
+  // Adds n positions, which a pass is about to write. Fails with out_of_memory; the
   // cache is then as before.
   Status append(int64_t n, std::span<const int64_t> marks);
   // The pass has ended: lets go of the ring, and of the chunks that neither the end nor a mark

@@ -1,7 +1,6 @@
 #include "state/timeline.h"
 
 #include <algorithm>
-#include <set>
 
 namespace sluice {
 
@@ -11,27 +10,33 @@ KvType kv_type_named(std::string_view name) {
 
 Timeline::Timeline(std::span<const LayerShape> layers, KvType type, uint64_t allowance)
     : allowance_(allowance) {
-  const std::vector<int64_t> of_layers = windows_of(layers);
-  const std::set<int64_t> windows(of_layers.begin(), of_layers.end());
-  for (const int64_t window : windows) caches_.emplace_back(layers, type, window);
-  for (const int64_t window : of_layers) {
-    const auto at = std::distance(windows.begin(), windows.find(window));
-    cache_of_.push_back(static_cast<uint8_t>(at));
+  const std::vector<int64_t> windows = windows_of(layers);
+  for (int64_t last = -1;;) {
+    int64_t next = INT64_MAX;
+    for (const int64_t window : windows)
+      if (window > last) next = std::min(next, window);
+    if (next == INT64_MAX) break;
+    caches_.emplace_back(layers, type, last = next);
+  }
+  for (const int64_t window : windows) {
+    uint8_t at = 0;
+    while (caches_[at].window() != window) ++at;
+    cache_of_.push_back(at);
   }
 }
 
 // --- marks ---------------------------------------------------------------------------------------
 
 std::vector<int64_t> Timeline::Marks::all() const {
-  std::vector<int64_t> marks;
-  std::ranges::merge(prompt_ends, more, std::back_inserter(marks));
+  std::vector<int64_t> marks = more;
+  marks.insert(marks.end(), prompt_ends.begin(), prompt_ends.end());
   return marks;
 }
 
 Timeline::Marks Timeline::marks_up_to(int64_t n) const {
   Marks marks = marks_;
-  std::erase_if(marks.prompt_ends, [n](int64_t mark) { return mark > n; });
-  std::erase_if(marks.more, [n](int64_t mark) { return mark > n; });
+  for (std::vector<int64_t>* some : {&marks.prompt_ends, &marks.more})
+    while (!some->empty() && some->back() > n) some->pop_back();
   return marks;
 }
 
@@ -75,7 +80,8 @@ void Timeline::mark() {
   if (!ends.empty() && ends.back() == end) return;
   ends.push_back(end);
   if (ends.size() > 2) {
-    const auto at = std::ranges::lower_bound(marks_.more, ends.front());
+    auto at = marks_.more.begin();
+    while (at != marks_.more.end() && *at < ends.front()) ++at;
     marks_.more.insert(at, ends.front());
     ends.erase(ends.begin());
     thin(marks_, end);

@@ -82,7 +82,7 @@ class Timeline {
   struct Marks {
     std::vector<int64_t> prompt_ends;  // at most two
     std::vector<int64_t> more;
-    std::vector<int64_t> all() const;
+    std::vector<int64_t> all() const;  // in no order
   };
   Timeline() = default;
   size_t index_of(int64_t layer) const { return cache_of_[static_cast<size_t>(layer)]; }

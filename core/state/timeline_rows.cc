@@ -28,15 +28,16 @@ size_t kept_size(const Timeline& timeline, int64_t begin, int64_t end) {
 TimelineRows::TimelineRows(const Timeline& timeline, int64_t begin, int64_t end,
                            std::vector<uint8_t> kept, bool zeros)
     : begin_(begin), end_(end), kept_(std::move(kept)), zeros_(zeros), first_(begin) {
-  size_t window = 0;
-  for (const KvCache& cache : timeline.caches()) {
-    if (cache.window() > 0) window = ++n_windows_;
-    for (int64_t layer = 0; layer < cache.n_layers(); ++layer) {
+  const std::span<const KvCache> caches = timeline.caches();
+  for (const KvCache& cache : caches) n_windows_ += cache.window() > 0;
+  for (int64_t layer = 0; !caches.empty() && layer < caches[0].n_layers(); ++layer) {
+    size_t window = 0;
+    for (const KvCache& cache : caches) {
+      if (cache.window() > 0) ++window;
       const int64_t n_heads = cache.own_heads(layer);
       if (n_heads > 0) layers_.push_back({layer, n_heads, cache.row_bytes(layer), window});
     }
   }
-  std::ranges::sort(layers_, {}, &Layer::layer);
   skip_absent();
 }
 

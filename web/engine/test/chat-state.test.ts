@@ -21,7 +21,7 @@ afterEach(() => {
 const LIMIT = 1e9;
 const HEAD = 1024;
 /** Of the fake's pieces. */
-const PIECE = 88 + 8 * 256 + 8;
+const PIECE = 108 + 8 * 256;
 
 async function folder(): Promise<FileSystemDirectoryHandle> {
   return (await openFolder()) as FileSystemDirectoryHandle;
@@ -108,7 +108,7 @@ describe('a state', () => {
       {
         id: 'a',
         tokens: 600,
-        bytes: HEAD + 2 * PIECE + 96 + 8 * 88,
+        bytes: HEAD + 2 * PIECE + 108 + 8 * 88,
         used: expect.any(Number) as number,
       },
     ]);
@@ -200,7 +200,7 @@ describe('a state', () => {
 /** Bytes of the fake's pieces from this position on, for so many tokens. */
 function piecesFrom(first: number, tokens: number): number {
   let bytes = 0;
-  for (let at = first; at < tokens; at += 256) bytes += 96 + 8 * Math.min(256, tokens - at);
+  for (let at = first; at < tokens; at += 256) bytes += 108 + 8 * Math.min(256, tokens - at);
   return bytes;
 }
 

@@ -483,11 +483,13 @@ class FakeSession implements SessionHandle {
 
 const POSITIONS = 256;
 const PIECE_HEADER = 88;
+/** The ends of prompts. */
+const PIECE_KEPT = 12;
 
 /** A piece as the core writes it, as far as its store looks into it: of each position the state is its token again. */
 function fakePiece(control: Control, all: number[], piece: number): Uint8Array<ArrayBuffer> {
   const tokens = all.slice(piece * POSITIONS, (piece + 1) * POSITIONS);
-  const bytes = new Uint8Array(PIECE_HEADER + 8 * tokens.length + 8);
+  const bytes = new Uint8Array(PIECE_HEADER + PIECE_KEPT + 8 * tokens.length + 8);
   const view = new DataView(bytes.buffer);
   bytes.set(new TextEncoder().encode('SLUICEPC'));
   view.setUint32(24, control.identity, true);
@@ -497,7 +499,7 @@ function fakePiece(control: Control, all: number[], piece: number): Uint8Array<A
   view.setUint32(64, sumOf(all.slice(0, piece * POSITIONS)), true);
   for (const [i, token] of tokens.entries()) {
     view.setInt32(PIECE_HEADER + 4 * i, token, true);
-    view.setInt32(PIECE_HEADER + 4 * (tokens.length + i), token, true);
+    view.setInt32(PIECE_HEADER + PIECE_KEPT + 4 * (tokens.length + i), token, true);
   }
   view.setUint32(bytes.length - 8, sumOf([...bytes.subarray(0, -8)]), true);
   return bytes;

@@ -62,7 +62,7 @@ describe('states', () => {
     await ask('b');
     await both(['b', 'a']);
     const [b, a] = await states.list();
-    expect(b).toEqual({ id: 'b', tokens: 82, bytes: 1024 + 96 + 8 * 82, used: b?.used });
+    expect(b).toEqual({ id: 'b', tokens: 82, bytes: 1024 + 108 + 8 * 82, used: b?.used });
     expect(b?.used).toBeGreaterThan(a?.used ?? Infinity);
     expect(await states.delete('a')).toBe(true);
     expect(await states.delete('a')).toBe(false);
