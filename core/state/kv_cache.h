@@ -70,8 +70,9 @@ class KvCache {
 
   // A second cache with the same past. A change of one doesn't change the other.
   KvCache clone() const;
-  // Bytes that truncate(keep) and then append() up to `end` positions would allocate.
-  uint64_t growth(int64_t keep, int64_t end, std::span<const int64_t> marks) const;
+  // Bytes that truncate(keep), settle(marks) and append() up to `end` positions would add to what
+  // all caches have; below 0 if they free more. Chunks that other caches share aren't freed.
+  int64_t growth(int64_t keep, int64_t end, std::span<const int64_t> marks) const;
   uint64_t bytes() const;      // a chunk that n caches share counts 1 / n in each
   uint64_t own_bytes() const;  // only chunks that no other cache shares
 

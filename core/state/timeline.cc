@@ -108,6 +108,9 @@ Status Timeline::begin(std::span<const TokenId> tokens) {
   const auto n = static_cast<int64_t>(tokens.size());
   pass_marks_ = marks_of_pass(positions(), positions() + n);
   const std::vector<int64_t> marks = pass_marks_.all();
+  std::erase_if(marks_.more,
+                [&](int64_t mark) { return !std::ranges::binary_search(pass_marks_.more, mark); });
+  for (KvCache& cache : caches_) cache.settle(marks);
   for (KvCache& cache : caches_) {
     const Status appended = cache.append(n, marks);
     if (appended) continue;
@@ -181,9 +184,9 @@ uint64_t Timeline::bytes_for(int64_t positions) const {
 
 uint64_t Timeline::growth(int64_t keep, int64_t end) const {
   const std::vector<int64_t> marks = marks_of_pass(std::min(keep, positions()), end).all();
-  uint64_t bytes = 0;
+  int64_t bytes = 0;
   for (const KvCache& cache : caches_) bytes += cache.growth(keep, end, marks);
-  return bytes;
+  return static_cast<uint64_t>(std::max<int64_t>(bytes, 0));
 }
 
 uint64_t Timeline::bytes() const {

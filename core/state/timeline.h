@@ -47,7 +47,8 @@ class Timeline {
   void cut(int64_t n);
 
   // Begins a pass over `tokens`, at positions(), which must be in reach. The steps then write the
-  // state of all of them. Fails with out_of_memory; the timeline is then as before.
+  // state of all of them. First lets go of the marks that will make room for those of the pass.
+  // Fails with out_of_memory; the timeline then has the tokens that it had.
   Status begin(std::span<const TokenId> tokens);
   void commit();   // the pass has run: its tokens belong to the past
   void abandon();  // it will not be run to its end. Does nothing if no pass is under way
@@ -57,7 +58,7 @@ class Timeline {
 
   // A second timeline with the same past. A change of one doesn't change the other.
   Timeline clone() const;
-  // Bytes that cut(keep) and then begin() up to `end` positions would allocate.
+  // Bytes that cut(keep) and then begin() up to `end` positions would add; 0 if they free more.
   uint64_t growth(int64_t keep, int64_t end) const;
   uint64_t bytes() const;      // what n timelines share counts 1 / n in each
   uint64_t own_bytes() const;  // only what no other timeline shares

@@ -281,6 +281,43 @@ TEST(Windows, HoldWhatTheyShouldOverRandomTurns) {
   }
 }
 
+// One timeline alone is never refused memory: what it has and what its next pass takes is what the
+// plan has for its context, at most.
+TEST(Windows, TakeNoMoreThanIsPlanned) {
+  constexpr int64_t kContext = 20'000;
+  std::mt19937 random(3);
+  const auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  };
+  std::vector<LayerShape> layers;
+  for (int64_t l = 0; l < 12; ++l) layers.push_back(windowed(1, 16, l, l % 6 == 5 ? 0 : 300));
+  for (const uint64_t allowance : {uint64_t{0}, uint64_t{1'000'000}, uint64_t{3'000'000}}) {
+    Timeline timeline(layers, KvType::f32, allowance);
+    const auto pass_to = [&](int64_t end, bool well) {
+      const std::vector<TokenId> tokens(static_cast<size_t>(end - timeline.positions()), 1);
+      ASSERT_TRUE(timeline.begin(tokens).has_value());
+      ASSERT_LE(timeline.bytes(), timeline.bytes_for(kContext));
+      well ? timeline.commit() : timeline.abandon();
+    };
+    pass_to(kContext, true);  // the memory of layers without a window stays
+    for (int turn = 0; turn < 500; ++turn) {
+      const int64_t positions = timeline.positions();
+      const int64_t kept = timeline.reach(below(3) == 0 ? below(positions + 1) : positions);
+      int64_t end = kept + below(below(2) == 0 ? 2000 : kContext);
+      end = std::min(end / kKvChunk * kKvChunk + 20, kContext);  // windows reach into most chunks
+      if (end <= kept) {
+        timeline.cut(timeline.reach(below(3000)));
+        continue;
+      }
+      const uint64_t most = timeline.bytes() + timeline.growth(kept, end);
+      ASSERT_LE(most, timeline.bytes_for(kContext)) << "from " << kept << " to " << end;
+      timeline.cut(kept);
+      pass_to(end, below(6) > 0);
+      if (below(2) == 0) timeline.mark();
+    }
+  }
+}
+
 TEST(Windows, APastOfWhichSomeIsMissingIsReachedUpToThere) {
   Story story(kSmall);
   run_pass(story, 2000, 1);
