@@ -39,8 +39,7 @@ Timeline::Marks Timeline::marks_up_to(int64_t n) const {
 // into passes.
 Timeline::Marks Timeline::marks_of_pass(int64_t begin, int64_t end) const {
   Marks marks = marks_up_to(begin);
-  const int64_t window = caches_.empty() ? 0 : caches_.back().window();
-  if (window == 0) return marks;
+  if (!has_windows()) return marks;
   for (int64_t mark = (begin / kKvChunk + 1) * kKvChunk; mark <= end; mark += kKvChunk) {
     marks.more.push_back(mark);
     thin(marks, mark);
@@ -138,6 +137,11 @@ Status Timeline::restore(std::span<const TokenId> tokens, std::span<const uint8_
   for (size_t i = 0; i < caches_.size(); ++i)
     SLUICE_TRY(caches_[i].restore(static_cast<int64_t>(tokens.size()), kept[i] != 0));
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  const int64_t end = positions();
+  if (has_windows() && end % kKvChunk == 0 && reach(end) == end) {
+    marks_.more.push_back(end);
+    thin(marks_, end);
+  }
   return {};
 }
 

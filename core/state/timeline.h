@@ -73,7 +73,9 @@ class Timeline {
   std::span<const KvCache> caches() const { return caches_; }
   std::span<const int64_t> prompt_ends() const { return marks_.prompt_ends; }
   // Adds the state of `tokens` of a file, at most up to the next chunk's begin, as if passes had
-  // written it. kept[i]: whether cache i has their rows. Fails with out_of_memory.
+  // written it. kept[i]: whether cache i has their rows. Fails with out_of_memory. Where the past
+  // can be cut by what was kept, there are marks, as many as the allowance permits. What the file
+  // has besides stays until the next pass.
   Status restore(std::span<const TokenId> tokens, std::span<const uint8_t> kept);
   // The ends of prompts of a file whose tokens have all been restored: at most two, which ascend.
   void restore_prompt_ends(std::span<const int64_t> ends);
@@ -86,6 +88,7 @@ class Timeline {
     std::vector<int64_t> all() const;
   };
   Timeline() = default;
+  bool has_windows() const { return !caches_.empty() && caches_.back().window() > 0; }
   size_t index_of(int64_t layer) const { return cache_of_[static_cast<size_t>(layer)]; }
   Marks marks_up_to(int64_t n) const;
   Marks marks_of_pass(int64_t begin, int64_t end) const;

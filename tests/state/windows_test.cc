@@ -116,9 +116,9 @@ void go_back(Story& story, int64_t n) {
 }
 
 // The same timeline from its rows, in pieces or as a whole.
-Timeline copied(const Timeline& from, bool pieces) {
+Timeline copied(const Timeline& from, bool pieces, uint64_t allowance = kSmall) {
   const Kernels& kernels = *choose_kernels("generic");
-  Timeline to(kLayers, KvType::f32, kSmall);
+  Timeline to(kLayers, KvType::f32, allowance);
   const auto step = pieces ? static_cast<int64_t>(kRowPositions) : from.positions();
   std::vector<uint8_t> row;
   for (int64_t begin = 0; begin < from.positions(); begin += step) {
@@ -315,6 +315,27 @@ TEST(Windows, TakeNoMoreThanIsPlanned) {
       pass_to(end, below(6) > 0);
       if (below(2) == 0) timeline.mark();
     }
+  }
+}
+
+TEST(Windows, CanBeCutFarBackAfterAFileAndAPass) {
+  Story story(kLarge);
+  run_pass(story, 9000, 1);
+  story.timeline.mark();
+  const uint64_t held = story.timeline.bytes();
+  for (const bool pieces : {false, true}) {
+    Story copy(copied(story.timeline, pieces, kLarge), story.texts);
+    run_pass(copy, 1, 2);
+    EXPECT_LE(copy.timeline.bytes(), held);
+    for (const int64_t back : {600, 1200, 2400, 4800}) {
+      const int64_t reached = copy.timeline.reach(9000 - back);
+      EXPECT_GE(reached, 9000 - 3 * back) << back;
+      EXPECT_TRUE(can_go_on(copy, reached)) << back;
+    }
+    // Without the allowance there is none of that.
+    Story bare(copied(story.timeline, pieces, kSmall), story.texts);
+    run_pass(bare, 1, 2);
+    EXPECT_EQ(bare.timeline.reach(9000 - 600), 0);
   }
 }
 
