@@ -264,5 +264,36 @@ TEST(SessionMemory, OfFilesCounts) {
   expect_refused(reader.push(file));
 }
 
+// A file may have more of layers with a window than a session keeps.
+TEST(SessionMemory, OfAFileWithAllStateIsCheckedAsItComes) {
+  constexpr uint32_t kTokens = 4000, kSteps = (kTokens + 255) / 256;
+  LoadOptions options = small(4096);
+  options.kv_type = "f32";
+  options.snapshot_memory = 0;
+  const std::string bytes = build_tiny_model(tiny_model_named("gemma3-f32"));
+  const auto roomy = load_bytes(bytes, options);
+  generate(*roomy, some_ids(kTokens, 512), greedy(0));
+  const Bytes now = saved(*roomy, roomy->session());
+  Bytes file(now.begin(), now.begin() + kSessionHeaderBytes + 4 * kTokens);
+  file.resize(file.size() + kPromptEndBytes);  // no ends of prompts
+  file.resize(file.size() + kSteps, 1);        // all state is there
+  const uint64_t chunk =
+      Session(*roomy).piece_bytes() - (kSessionHeaderBytes + 4 * 256) - (kPromptEndBytes + 1) - 8;
+  file.resize(file.size() + chunk / 256 * kTokens + 8);
+  put<uint64_t>(file, 16, file.size());
+  hash_again(file);
+  EXPECT_NE(restored(*roomy, file), nullptr);
+  const auto engine = load_bytes(bytes, planned(bytes, options));
+  identify(*engine);
+  SessionReader reader(*engine, file.size());
+  Status pushed;
+  for (size_t at = 0; pushed && at < file.size(); at += 100'000) {
+    pushed = reader.push(std::span(file).subspan(at, std::min(file.size() - at, size_t{100'000})));
+    EXPECT_LE(engine->stats().resident_bytes, engine->memory_plan().total());
+  }
+  expect_refused(pushed);
+  EXPECT_EQ(engine->memory_left(), engine->memory_plan().session);
+}
+
 }  // namespace
 }  // namespace sluice

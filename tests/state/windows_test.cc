@@ -19,7 +19,6 @@ LayerShape windowed(int64_t n_kv_heads, int64_t head_dim, int64_t cache, int64_t
 const std::vector<LayerShape> kLayers = {windowed(1, 4, 0, 0), windowed(1, 3, 1, 300),
                                          windowed(2, 5, 2, 300), windowed(1, 4, 3, 20),
                                          windowed(1, 4, 3, 20)};
-constexpr int64_t kMostWindow = 300;
 constexpr uint64_t kSmall = 0, kLarge = uint64_t{1} << 40;
 
 // A timeline, and which text each of its tokens is of. The keys and values say both.
@@ -128,7 +127,9 @@ Timeline copied(const Timeline& from, bool pieces, uint64_t allowance = kSmall) 
     EXPECT_EQ(kept_of(from, begin, end).size(), kept_size(from, begin, end));
     const auto tokens = from.tokens().subspan(static_cast<size_t>(begin));
     while (!reading.done()) {
+      const uint64_t grown = to.bytes() + writing.growth(to);
       EXPECT_TRUE(writing.restore_before(to, tokens).has_value());
+      EXPECT_EQ(to.bytes(), grown);
       row.resize(reading.bytes());
       reading.read(from, kernels, row.data());
       EXPECT_TRUE(writing.write(to, kernels, row.data()));
