@@ -108,9 +108,7 @@ int64_t KvCache::ring_chunks(int64_t span) const {
 
 uint64_t KvCache::ring_bytes(int64_t positions) const {
   const int64_t beyond = chunks_of(positions) - window_chunks(positions);
-  if (beyond <= 0) return 0;
-  return static_cast<uint64_t>(whole_pass_ ? beyond * chunk_bytes_
-                                           : ring_chunks(beyond) * layer_bytes_);
+  return whole_pass_ ? 0 : static_cast<uint64_t>(ring_chunks(beyond) * layer_bytes_);
 }
 
 int64_t KvCache::reach(int64_t n) const {

@@ -164,26 +164,18 @@ Timeline Timeline::clone() const {
 
 // --- memory --------------------------------------------------------------------------------------
 
-uint64_t Timeline::mark_bytes_for(int64_t positions) const {
-  uint64_t all = 0, most = 0;
+uint64_t Timeline::bytes_for(int64_t positions) const {
+  const auto n = static_cast<uint64_t>((positions + kKvChunk - 1) / kKvChunk);
+  uint64_t bytes = 0, all = 0, marks = 0;
   for (const KvCache& cache : caches_) {
-    if (cache.window() == 0) continue;
     const auto window = static_cast<uint64_t>(cache.window_chunks(positions));
-    const auto n = static_cast<uint64_t>((positions + kKvChunk - 1) / kKvChunk);
+    bytes += (cache.whole_pass() ? n : window) * cache.chunk_bytes() + cache.ring_bytes(positions);
+    if (cache.whole_pass()) continue;
     all += (n - window) * cache.chunk_bytes();
     // Two ends of prompts, and where a pass that is under way began.
-    most += 3 * window * cache.chunk_bytes();
+    marks += 3 * window * cache.chunk_bytes();
   }
-  return std::min(all, most + allowance_);
-}
-
-uint64_t Timeline::bytes_for(int64_t positions) const {
-  uint64_t bytes = mark_bytes_for(positions);
-  for (const KvCache& cache : caches_) {
-    bytes += static_cast<uint64_t>(cache.window_chunks(positions)) * cache.chunk_bytes();
-    bytes += cache.ring_bytes(positions);
-  }
-  return bytes;
+  return bytes + std::min(all, marks + allowance_);
 }
 
 uint64_t Timeline::growth(int64_t keep, int64_t end) const {

@@ -33,8 +33,6 @@ class Timeline {
 
   // Bytes of so many positions at most, with all marks that may be there.
   uint64_t bytes_for(int64_t positions) const;
-  // Of these: for marks alone.
-  uint64_t mark_bytes_for(int64_t positions) const;
 
   // The tokens that were computed; a pass under way doesn't count.
   std::span<const TokenId> tokens() const { return tokens_; }

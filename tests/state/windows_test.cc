@@ -290,9 +290,11 @@ TEST(Windows, TakeNoMoreThanIsPlanned) {
   const auto below = [&](int64_t n) {
     return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
   };
-  std::vector<LayerShape> layers;
-  for (int64_t l = 0; l < 12; ++l) layers.push_back(windowed(1, 16, l, l % 6 == 5 ? 0 : 300));
-  for (const uint64_t allowance : {uint64_t{0}, uint64_t{1'000'000}, uint64_t{3'000'000}}) {
+  std::vector<LayerShape> twelve;
+  for (int64_t l = 0; l < 12; ++l) twelve.push_back(windowed(1, 16, l, l % 6 == 5 ? 0 : 300));
+  for (const auto& [layers, allowance] :
+       {std::pair(twelve, uint64_t{0}), std::pair(twelve, uint64_t{1'000'000}),
+        std::pair(twelve, uint64_t{3'000'000}), std::pair(kLayers, uint64_t{500'000})}) {
     Timeline timeline(layers, KvType::f32, allowance);
     const auto pass_to = [&](int64_t end, bool well) {
       const std::vector<TokenId> tokens(static_cast<size_t>(end - timeline.positions()), 1);
@@ -317,6 +319,18 @@ TEST(Windows, TakeNoMoreThanIsPlanned) {
       if (below(2) == 0) timeline.mark();
     }
   }
+}
+
+// A layer that reads another's keys and values needs all that a pass writes, once.
+TEST(Windows, OfLayersThatReadAnothersArePlannedWhole) {
+  const std::vector<LayerShape> layers = {windowed(1, 4, 0, 0), windowed(1, 4, 1, 20),
+                                          windowed(1, 4, 1, 20)};
+  Timeline timeline(layers, KvType::f32, kLarge);
+  uint64_t all = 0;
+  for (const KvCache& cache : timeline.caches()) all += 16 * cache.chunk_bytes();
+  EXPECT_EQ(timeline.bytes_for(4096), all);
+  ASSERT_TRUE(timeline.begin(std::vector<TokenId>(4096, 1)).has_value());
+  EXPECT_EQ(timeline.bytes(), all);
 }
 
 TEST(Windows, CanBeCutFarBackAfterAFileAndAPass) {
