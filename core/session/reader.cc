@@ -357,10 +357,10 @@ Status SessionReader::State::take_row(std::span<const uint8_t> bytes) {
 
 // Gives the session the positions up to those of the row that comes.
 Status SessionReader::State::restore_places() {
-  const auto begin = static_cast<size_t>(session->timeline.positions());
-  const auto end = static_cast<size_t>(rows->done() ? int64_t{header.first} + header.computed
+  const auto n = static_cast<uint64_t>(rows->done() ? int64_t{header.first} + header.computed
                                                     : rows->positions_end());
-  SLUICE_TRY(session->check_memory_for(begin, end, 0, 0));
+  SLUICE_TRY(runtime.check_memory(rows->growth(session->timeline), n,
+                                  concat("a session of ", counted(n, "token"))));
   return rows->restore_before(session->timeline, tokens);
 }
 

@@ -63,8 +63,8 @@ bool SessionWriter::State::make_item() {
   item.clear();
   given = 0;
   const auto append = [this](const void* bytes, size_t n) {
-    item.resize(item.size() + n);
-    std::memcpy(item.data() + item.size() - n, bytes, n);
+    const auto* begin = static_cast<const uint8_t*>(bytes);  // null if n is 0
+    item.insert(item.end(), begin, begin + n);
   };
   if (part == FilePart::header) {
     append(magic, kMagicBytes);

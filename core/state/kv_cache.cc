@@ -108,9 +108,7 @@ int64_t KvCache::ring_chunks(int64_t span) const {
 
 uint64_t KvCache::ring_bytes(int64_t positions) const {
   const int64_t beyond = chunks_of(positions) - window_chunks(positions);
-  if (beyond <= 0) return 0;
-  return static_cast<uint64_t>(whole_pass_ ? beyond * chunk_bytes_
-                                           : ring_chunks(beyond) * layer_bytes_);
+  return whole_pass_ ? 0 : static_cast<uint64_t>(ring_chunks(beyond) * layer_bytes_);
 }
 
 int64_t KvCache::reach(int64_t n) const {
@@ -199,16 +197,21 @@ KvCache KvCache::clone() const {
 
 // --- memory --------------------------------------------------------------------------------------
 
-uint64_t KvCache::growth(int64_t keep, int64_t end, std::span<const int64_t> marks) const {
+int64_t KvCache::growth(int64_t keep, int64_t end, std::span<const int64_t> marks) const {
   const int64_t begin = std::min(keep, positions_);
-  uint64_t chunks = 0;
-  for (int64_t c = begin / kKvChunk; c * kKvChunk < end; ++c) {
-    if (c * kKvChunk >= begin && !whole_pass_ && !stays(c, end, marks)) continue;
-    chunks += !keeps(c) || chunks_[static_cast<size_t>(c)].use_count() > 1;
+  const int64_t written = begin / kKvChunk;  // the first chunk to which the pass writes
+  const int64_t all = std::max(chunks_of(end), static_cast<int64_t>(chunks_.size()));
+  int64_t chunks = 0;
+  for (int64_t c = window_ == 0 ? written : 0; c < all; ++c) {
+    const bool own = keeps(c) && chunks_[static_cast<size_t>(c)].use_count() == 1;
+    const bool passed = c >= written && c * kKvChunk < end;
+    if (passed && (c * kKvChunk < begin || whole_pass_ || stays(c, end, marks)))
+      chunks += own ? 0 : 1;
+    else if (window_ > 0 && own && !stays(c, begin, marks))
+      --chunks;
   }
   const Passing passing = passing_of(begin, end, marks);
-  return chunks * chunk_bytes() +
-         static_cast<uint64_t>(ring_chunks(passing.end - passing.first) * layer_bytes_);
+  return chunks * chunk_bytes_ + ring_chunks(passing.end - passing.first) * layer_bytes_;
 }
 
 uint64_t KvCache::bytes() const {

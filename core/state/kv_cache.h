@@ -46,6 +46,9 @@ class KvCache {
   // Of the chunks that the marks `more` need, those that neither the end nor the marks `ends` need.
   int64_t chunks_for(std::span<const int64_t> more, int64_t end,
                      std::span<const int64_t> ends) const;
+  // Whether a pass keeps all that it writes until it ends: there is no window, or a layer reads
+  // another's keys and values, all of them again.
+  bool whole_pass() const { return whole_pass_; }
   // Bytes of the ring, in a pass that ends at so many positions.
   uint64_t ring_bytes(int64_t positions) const;
 
@@ -70,8 +73,9 @@ class KvCache {
 
   // A second cache with the same past. A change of one doesn't change the other.
   KvCache clone() const;
-  // Bytes that truncate(keep) and then append() up to `end` positions would allocate.
-  uint64_t growth(int64_t keep, int64_t end, std::span<const int64_t> marks) const;
+  // Bytes that truncate(keep), settle(marks) and append() up to `end` positions would add to what
+  // all caches have; below 0 if they free more. Chunks that other caches share aren't freed.
+  int64_t growth(int64_t keep, int64_t end, std::span<const int64_t> marks) const;
   uint64_t bytes() const;      // a chunk that n caches share counts 1 / n in each
   uint64_t own_bytes() const;  // only chunks that no other cache shares
 
@@ -128,7 +132,7 @@ class KvCache {
 
   KvType type_ = KvType::f16;
   int64_t window_ = 0;
-  bool whole_pass_ = false;  // a pass keeps all that it writes until it ends
+  bool whole_pass_ = false;
   std::vector<Layout> layouts_;
   int64_t chunk_bytes_ = 0;
   int64_t layer_bytes_ = 0;    // of the largest layer's part of a chunk

@@ -44,8 +44,7 @@ Timeline::Marks Timeline::marks_up_to(int64_t n) const {
 // into passes.
 Timeline::Marks Timeline::marks_of_pass(int64_t begin, int64_t end) const {
   Marks marks = marks_up_to(begin);
-  const int64_t window = caches_.empty() ? 0 : caches_.back().window();
-  if (window == 0) return marks;
+  if (!has_windows()) return marks;
   for (int64_t mark = (begin / kKvChunk + 1) * kKvChunk; mark <= end; mark += kKvChunk) {
     marks.more.push_back(mark);
     thin(marks, mark);
@@ -114,6 +113,9 @@ Status Timeline::begin(std::span<const TokenId> tokens) {
   const auto n = static_cast<int64_t>(tokens.size());
   pass_marks_ = marks_of_pass(positions(), positions() + n);
   const std::vector<int64_t> marks = pass_marks_.all();
+  std::erase_if(marks_.more,
+                [&](int64_t mark) { return !std::ranges::binary_search(pass_marks_.more, mark); });
+  for (KvCache& cache : caches_) cache.settle(marks);
   for (KvCache& cache : caches_) {
     const Status appended = cache.append(n, marks);
     if (appended) continue;
@@ -141,6 +143,11 @@ Status Timeline::restore(std::span<const TokenId> tokens, std::span<const uint8_
   for (size_t i = 0; i < caches_.size(); ++i)
     SLUICE_TRY(caches_[i].restore(static_cast<int64_t>(tokens.size()), kept[i] != 0));
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  const int64_t end = positions();
+  if (has_windows() && end % kKvChunk == 0 && reach(end) == end) {
+    marks_.more.push_back(end);
+    thin(marks_, end);
+  }
   return {};
 }
 
@@ -163,33 +170,25 @@ Timeline Timeline::clone() const {
 
 // --- memory --------------------------------------------------------------------------------------
 
-uint64_t Timeline::mark_bytes_for(int64_t positions) const {
-  uint64_t all = 0, most = 0;
+uint64_t Timeline::bytes_for(int64_t positions) const {
+  const auto n = static_cast<uint64_t>((positions + kKvChunk - 1) / kKvChunk);
+  uint64_t bytes = 0, all = 0, marks = 0;
   for (const KvCache& cache : caches_) {
-    if (cache.window() == 0) continue;
     const auto window = static_cast<uint64_t>(cache.window_chunks(positions));
-    const auto n = static_cast<uint64_t>((positions + kKvChunk - 1) / kKvChunk);
+    bytes += (cache.whole_pass() ? n : window) * cache.chunk_bytes() + cache.ring_bytes(positions);
+    if (cache.whole_pass()) continue;
     all += (n - window) * cache.chunk_bytes();
     // Two ends of prompts, and where a pass that is under way began.
-    most += 3 * window * cache.chunk_bytes();
+    marks += 3 * window * cache.chunk_bytes();
   }
-  return std::min(all, most + allowance_);
-}
-
-uint64_t Timeline::bytes_for(int64_t positions) const {
-  uint64_t bytes = mark_bytes_for(positions);
-  for (const KvCache& cache : caches_) {
-    bytes += static_cast<uint64_t>(cache.window_chunks(positions)) * cache.chunk_bytes();
-    bytes += cache.ring_bytes(positions);
-  }
-  return bytes;
+  return bytes + std::min(all, marks + allowance_);
 }
 
 uint64_t Timeline::growth(int64_t keep, int64_t end) const {
   const std::vector<int64_t> marks = marks_of_pass(std::min(keep, positions()), end).all();
-  uint64_t bytes = 0;
+  int64_t bytes = 0;
   for (const KvCache& cache : caches_) bytes += cache.growth(keep, end, marks);
-  return bytes;
+  return static_cast<uint64_t>(std::max<int64_t>(bytes, 0));
 }
 
 uint64_t Timeline::bytes() const {

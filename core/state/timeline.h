@@ -33,8 +33,6 @@ class Timeline {
 
   // Bytes of so many positions at most, with all marks that may be there.
   uint64_t bytes_for(int64_t positions) const;
-  // Of these: for marks alone.
-  uint64_t mark_bytes_for(int64_t positions) const;
 
   // The tokens that were computed; a pass under way doesn't count.
   std::span<const TokenId> tokens() const { return tokens_; }
@@ -47,7 +45,8 @@ class Timeline {
   void cut(int64_t n);
 
   // Begins a pass over `tokens`, at positions(), which must be in reach. The steps then write the
-  // state of all of them. Fails with out_of_memory; the timeline is then as before.
+  // state of all of them. First lets go of the marks that will make room for those of the pass.
+  // Fails with out_of_memory; the timeline then has the tokens that it had.
   Status begin(std::span<const TokenId> tokens);
   void commit();   // the pass has run: its tokens belong to the past
   void abandon();  // it will not be run to its end. Does nothing if no pass is under way
@@ -57,7 +56,7 @@ class Timeline {
 
   // A second timeline with the same past. A change of one doesn't change the other.
   Timeline clone() const;
-  // Bytes that cut(keep) and then begin() up to `end` positions would allocate.
+  // Bytes that cut(keep) and then begin() up to `end` positions would add; 0 if they free more.
   uint64_t growth(int64_t keep, int64_t end) const;
   uint64_t bytes() const;      // what n timelines share counts 1 / n in each
   uint64_t own_bytes() const;  // only what no other timeline shares
@@ -72,7 +71,9 @@ class Timeline {
   std::span<const KvCache> caches() const { return caches_; }
   std::span<const int64_t> prompt_ends() const { return marks_.prompt_ends; }
   // Adds the state of `tokens` of a file, at most up to the next chunk's begin, as if passes had
-  // written it. kept[i]: whether cache i has their rows. Fails with out_of_memory.
+  // written it. kept[i]: whether cache i has their rows. Fails with out_of_memory. Where the past
+  // can be cut by what was kept, there are marks, as many as the allowance permits. What the file
+  // has besides stays until the next pass.
   Status restore(std::span<const TokenId> tokens, std::span<const uint8_t> kept);
   // The ends of prompts of a file whose tokens have all been restored: at most two, which ascend.
   void restore_prompt_ends(std::span<const int64_t> ends);
@@ -85,6 +86,7 @@ class Timeline {
     std::vector<int64_t> all() const;  // in no order
   };
   Timeline() = default;
+  bool has_windows() const { return !caches_.empty() && caches_.back().window() > 0; }
   size_t index_of(int64_t layer) const { return cache_of_[static_cast<size_t>(layer)]; }
   Marks marks_up_to(int64_t n) const;
   Marks marks_of_pass(int64_t begin, int64_t end) const;

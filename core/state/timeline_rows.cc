@@ -47,6 +47,15 @@ bool TimelineRows::kept(int64_t first, size_t window) const {
   return kept_[step * n_windows_ + window - 1] != 0;
 }
 
+// For each of the timeline's caches, whether it has the state of the kRowPositions from `first` on.
+std::vector<uint8_t> TimelineRows::kept_by_caches(const Timeline& timeline, int64_t first) const {
+  std::vector<uint8_t> all;
+  size_t window = 0;
+  for (const KvCache& cache : timeline.caches())
+    all.push_back(kept(first, cache.window() > 0 ? ++window : 0) ? 1 : 0);
+  return all;
+}
+
 int64_t TimelineRows::chunk_end(int64_t first) const { return std::min(first + kStep, end_); }
 
 std::optional<uint64_t> TimelineRows::all_bytes() const {
@@ -82,18 +91,23 @@ bool TimelineRows::write(Timeline& timeline, const Kernels& kernels, const uint8
 }
 
 Status TimelineRows::restore_before(Timeline& timeline, std::span<const TokenId> tokens) const {
-  const int64_t end = done() ? end_ : chunk_end(first_);
-  while (timeline.positions() < end) {
+  while (timeline.positions() < restored_end()) {
     const int64_t first = timeline.positions();
-    std::vector<uint8_t> here;
-    size_t window = 0;
-    for (const KvCache& cache : timeline.caches())
-      here.push_back(kept(first, cache.window() > 0 ? ++window : 0) ? 1 : 0);
     const auto at = static_cast<size_t>(first - begin_);
     const auto n = static_cast<size_t>(chunk_end(first) - first);
-    SLUICE_TRY(timeline.restore(tokens.subspan(at, n), here));
+    SLUICE_TRY(timeline.restore(tokens.subspan(at, n), kept_by_caches(timeline, first)));
   }
   return {};
+}
+
+uint64_t TimelineRows::growth(const Timeline& timeline) const {
+  uint64_t bytes = 0;
+  for (int64_t first = timeline.positions(); first < restored_end(); first += kStep) {
+    const std::vector<uint8_t> here = kept_by_caches(timeline, first);
+    for (size_t i = 0; i < here.size(); ++i)
+      bytes += here[i] != 0 ? timeline.caches()[i].chunk_bytes() : 0;
+  }
+  return bytes;
 }
 
 void TimelineRows::next() {

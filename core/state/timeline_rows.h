@@ -48,6 +48,8 @@ class TimelineRows {
   // Gives the timeline the positions of `tokens` (of [begin, end)) that it lacks up to those of the
   // row that is next or, at the end, all. Fails with out_of_memory.
   Status restore_before(Timeline& timeline, std::span<const TokenId> tokens) const;
+  // Bytes that restore_before() allocates.
+  uint64_t growth(const Timeline& timeline) const;
 
  private:
   // A layer with keys and values of its own.
@@ -58,7 +60,9 @@ class TimelineRows {
   };
   const Layer& here() const { return layers_[at_]; }
   bool kept(int64_t first, size_t window) const;
+  std::vector<uint8_t> kept_by_caches(const Timeline& timeline, int64_t first) const;
   int64_t chunk_end(int64_t first) const;
+  int64_t restored_end() const { return done() ? end_ : chunk_end(first_); }
   void next();
   void skip_absent();
 

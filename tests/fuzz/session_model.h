@@ -14,9 +14,8 @@
 
 namespace sluice {
 
-// kv: 0 f32, 1 f16, 2 q8_0
-// `kv`: the type of its keys and values, as a session's file has it. `windows`: its layer sees a
-// window only.
+// `kv`: the type of its keys and values, as a session's file has it: 0 f32, 1 f16, 2 q8_0.
+// `windows`: its layer sees a window only.
 inline std::unique_ptr<Engine> session_engine(size_t kv, bool windows) {
   const char* const types[] = {"f32", "f16", "q8_0"};
   TinyModel model = tiny_model_named(windows ? "gemma3-q8_0" : "llama-q8_0");

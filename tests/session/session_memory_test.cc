@@ -189,6 +189,58 @@ TEST(SessionMemory, OfClonesIsCountedOnce) {
   expect_refused((*third)->start(some_ids(500, 512, 3), greedy(1)));
 }
 
+// Of layers with a window a session holds what tokens to come see, the same at the ends of the last
+// two prompts, and what the allowance for other places to go back to permits. The figures are in
+// the report: held bytes, those of them for such places, and those of all positions.
+TEST(SessionMemory, OfWindowsIsThatOfWhatIsSeen) {
+  constexpr int64_t kWindow = 512, kChunk = 256, kEnds[] = {1500, 3900, 4095};
+  TinyModel tiny = tiny_model_named("gemma3-f32");
+  tiny.n_layers = 26;
+  tiny.window = kWindow;
+  tiny.n_heads = tiny.n_kv_heads = 1;
+  tiny.head_dim = 64;
+  const std::string bytes = build_tiny_model(tiny);
+  const uint64_t layer_chunk = 2 * 64 * 2 * kChunk;  // keys and values in f16
+  const uint64_t all = 26 * 16 * layer_chunk;
+  uint64_t chunks = 0, last = 0;  // of a layer with a window: all, and what the end needs
+  for (int64_t begin = 0; begin < 4096; begin += kChunk) {
+    const auto seen = [&](int64_t end) { return begin < end && begin + kChunk > end - kWindow; };
+    chunks += std::ranges::any_of(kEnds, seen);
+    last += seen(kEnds[2]);
+  }
+  const uint64_t least = 4 * 16 * layer_chunk + 22 * chunks * layer_chunk;
+  const auto held_with = [&](uint64_t snapshot_memory) {
+    LoadOptions options = with("", 2);
+    options.context_size = 4096;
+    options.snapshot_memory = snapshot_memory;
+    const auto engine = load_bytes(bytes, options);
+    std::vector<TokenId> text = some_ids(3900, 512);
+    auto session = std::make_unique<Session>(*engine);
+    generate(*session, std::span(text).first(1500), greedy(30));
+    std::ranges::copy(session->written(), text.begin());
+    EXPECT_EQ(generate(*session, text, greedy(-1)).finish, Finish::context);
+    EXPECT_EQ(session->stats().reused_tokens, 1529);
+    EXPECT_EQ(session->tokens().size(), 4095u);
+    EXPECT_LE(session->held_bytes(), engine->memory_plan().session);
+    // Of a clone there is neither a pass nor logits.
+    const auto clone = session->clone();
+    session.reset();
+    return (*clone)->held_bytes();
+  };
+  const uint64_t few = held_with(0), some = held_with(5'000'000), many = held_with(64 << 20);
+  EXPECT_EQ(few, least);
+  EXPECT_GT(some, few);
+  EXPECT_LE(some, few + 5'000'000);
+  EXPECT_GT(many, few);
+  EXPECT_LT(many, all);
+  RecordProperty("held", std::to_string(few));
+  RecordProperty("held_for_the_last_two_prompts",
+                 std::to_string(22 * (chunks - last) * layer_chunk));
+  RecordProperty("held_with_5_MB_for_marks", std::to_string(some));
+  RecordProperty("held_with_64_MB_for_marks", std::to_string(many));
+  RecordProperty("of_all_positions", std::to_string(all));
+}
+
 // What is being saved and restored is a session's, too.
 TEST(SessionMemory, OfFilesCounts) {
   const auto engine = tight_engine();
@@ -210,6 +262,37 @@ TEST(SessionMemory, OfFilesCounts) {
   generate(*engine, some_ids(900, 512, 2), greedy(1));
   SessionReader reader(*engine, file.size());
   expect_refused(reader.push(file));
+}
+
+// A file may have more of layers with a window than a session keeps.
+TEST(SessionMemory, OfAFileWithAllStateIsCheckedAsItComes) {
+  constexpr uint32_t kTokens = 4000, kSteps = (kTokens + 255) / 256;
+  LoadOptions options = small(4096);
+  options.kv_type = "f32";
+  options.snapshot_memory = 0;
+  const std::string bytes = build_tiny_model(tiny_model_named("gemma3-f32"));
+  const auto roomy = load_bytes(bytes, options);
+  generate(*roomy, some_ids(kTokens, 512), greedy(0));
+  const Bytes now = saved(*roomy, roomy->session());
+  Bytes file(now.begin(), now.begin() + kSessionHeaderBytes + 4 * kTokens);
+  file.resize(file.size() + kPromptEndBytes);  // no ends of prompts
+  file.resize(file.size() + kSteps, 1);        // all state is there
+  const uint64_t chunk =
+      Session(*roomy).piece_bytes() - (kSessionHeaderBytes + 4 * 256) - (kPromptEndBytes + 1) - 8;
+  file.resize(file.size() + chunk / 256 * kTokens + 8);
+  put<uint64_t>(file, 16, file.size());
+  hash_again(file);
+  EXPECT_NE(restored(*roomy, file), nullptr);
+  const auto engine = load_bytes(bytes, planned(bytes, options));
+  identify(*engine);
+  SessionReader reader(*engine, file.size());
+  Status pushed;
+  for (size_t at = 0; pushed && at < file.size(); at += 100'000) {
+    pushed = reader.push(std::span(file).subspan(at, std::min(file.size() - at, size_t{100'000})));
+    EXPECT_LE(engine->stats().resident_bytes, engine->memory_plan().total());
+  }
+  expect_refused(pushed);
+  EXPECT_EQ(engine->memory_left(), engine->memory_plan().session);
 }
 
 }  // namespace

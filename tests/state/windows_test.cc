@@ -19,7 +19,6 @@ LayerShape windowed(int64_t n_kv_heads, int64_t head_dim, int64_t cache, int64_t
 const std::vector<LayerShape> kLayers = {windowed(1, 4, 0, 0), windowed(1, 3, 1, 300),
                                          windowed(2, 5, 2, 300), windowed(1, 4, 3, 20),
                                          windowed(1, 4, 3, 20)};
-constexpr int64_t kMostWindow = 300;
 constexpr uint64_t kSmall = 0, kLarge = uint64_t{1} << 40;
 
 // A timeline, and which text each of its tokens is of. The keys and values say both.
@@ -116,9 +115,9 @@ void go_back(Story& story, int64_t n) {
 }
 
 // The same timeline from its rows, in pieces or as a whole.
-Timeline copied(const Timeline& from, bool pieces) {
+Timeline copied(const Timeline& from, bool pieces, uint64_t allowance = kSmall) {
   const Kernels& kernels = *choose_kernels("generic");
-  Timeline to(kLayers, KvType::f32, kSmall);
+  Timeline to(kLayers, KvType::f32, allowance);
   const auto step = pieces ? static_cast<int64_t>(kRowPositions) : from.positions();
   std::vector<uint8_t> row;
   for (int64_t begin = 0; begin < from.positions(); begin += step) {
@@ -128,7 +127,9 @@ Timeline copied(const Timeline& from, bool pieces) {
     EXPECT_EQ(kept_of(from, begin, end).size(), kept_size(from, begin, end));
     const auto tokens = from.tokens().subspan(static_cast<size_t>(begin));
     while (!reading.done()) {
+      const uint64_t grown = to.bytes() + writing.growth(to);
       EXPECT_TRUE(writing.restore_before(to, tokens).has_value());
+      EXPECT_EQ(to.bytes(), grown);
       row.resize(reading.bytes());
       reading.read(from, kernels, row.data());
       EXPECT_TRUE(writing.write(to, kernels, row.data()));
@@ -278,6 +279,78 @@ TEST(Windows, HoldWhatTheyShouldOverRandomTurns) {
       }
       if (testing::Test::HasFailure()) return;
     }
+  }
+}
+
+// One timeline alone is never refused memory: what it has and what its next pass takes is what the
+// plan has for its context, at most.
+TEST(Windows, TakeNoMoreThanIsPlanned) {
+  constexpr int64_t kContext = 20'000;
+  std::mt19937 random(3);
+  const auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  };
+  std::vector<LayerShape> twelve;
+  for (int64_t l = 0; l < 12; ++l) twelve.push_back(windowed(1, 16, l, l % 6 == 5 ? 0 : 300));
+  for (const auto& [layers, allowance] :
+       {std::pair(twelve, uint64_t{0}), std::pair(twelve, uint64_t{1'000'000}),
+        std::pair(twelve, uint64_t{3'000'000}), std::pair(kLayers, uint64_t{500'000})}) {
+    Timeline timeline(layers, KvType::f32, allowance);
+    const auto pass_to = [&](int64_t end, bool well) {
+      const std::vector<TokenId> tokens(static_cast<size_t>(end - timeline.positions()), 1);
+      ASSERT_TRUE(timeline.begin(tokens).has_value());
+      ASSERT_LE(timeline.bytes(), timeline.bytes_for(kContext));
+      well ? timeline.commit() : timeline.abandon();
+    };
+    pass_to(kContext, true);  // the memory of layers without a window stays
+    for (int turn = 0; turn < 500; ++turn) {
+      const int64_t positions = timeline.positions();
+      const int64_t kept = timeline.reach(below(3) == 0 ? below(positions + 1) : positions);
+      int64_t end = kept + below(below(2) == 0 ? 2000 : kContext);
+      end = std::min(end / kKvChunk * kKvChunk + 20, kContext);  // windows reach into most chunks
+      if (end <= kept) {
+        timeline.cut(timeline.reach(below(3000)));
+        continue;
+      }
+      const uint64_t most = timeline.bytes() + timeline.growth(kept, end);
+      ASSERT_LE(most, timeline.bytes_for(kContext)) << "from " << kept << " to " << end;
+      timeline.cut(kept);
+      pass_to(end, below(6) > 0);
+      if (below(2) == 0) timeline.mark();
+    }
+  }
+}
+
+// A layer that reads another's keys and values needs all that a pass writes, once.
+TEST(Windows, OfLayersThatReadAnothersArePlannedWhole) {
+  const std::vector<LayerShape> layers = {windowed(1, 4, 0, 0), windowed(1, 4, 1, 20),
+                                          windowed(1, 4, 1, 20)};
+  Timeline timeline(layers, KvType::f32, kLarge);
+  uint64_t all = 0;
+  for (const KvCache& cache : timeline.caches()) all += 16 * cache.chunk_bytes();
+  EXPECT_EQ(timeline.bytes_for(4096), all);
+  ASSERT_TRUE(timeline.begin(std::vector<TokenId>(4096, 1)).has_value());
+  EXPECT_EQ(timeline.bytes(), all);
+}
+
+TEST(Windows, CanBeCutFarBackAfterAFileAndAPass) {
+  Story story(kLarge);
+  run_pass(story, 9000, 1);
+  story.timeline.mark();
+  const uint64_t held = story.timeline.bytes();
+  for (const bool pieces : {false, true}) {
+    Story copy(copied(story.timeline, pieces, kLarge), story.texts);
+    run_pass(copy, 1, 2);
+    EXPECT_LE(copy.timeline.bytes(), held);
+    for (const int64_t back : {600, 1200, 2400, 4800}) {
+      const int64_t reached = copy.timeline.reach(9000 - back);
+      EXPECT_GE(reached, 9000 - 3 * back) << back;
+      EXPECT_TRUE(can_go_on(copy, reached)) << back;
+    }
+    // Without the allowance there is none of that.
+    Story bare(copied(story.timeline, pieces, kSmall), story.texts);
+    run_pass(bare, 1, 2);
+    EXPECT_EQ(bare.timeline.reach(9000 - 600), 0);
   }
 }
 
