@@ -290,8 +290,8 @@ class Session {
   // that was written is the next to be computed. Without a seed the random numbers go on as well,
   // as if that run had not ended. Fails as start() does, with invalid_argument if there is nothing.
   Status resume(const GenerateOptions& options);
-  // Does a slice of the work: encodes a part of the prompt's text, computes one layer of one block
-  // of tokens, or computes one token. Returns done if there is no run.
+  // Does a slice of the work: encodes a part of the prompt's text, computes one layer or one part of
+  // the head for one block of tokens, or computes one token. Returns done if there is no run.
   Result<Event> step();
   // Ends the run. The next step() returns done with Finish::aborted and no more text. The session
   // keeps the tokens that were computed.

@@ -34,8 +34,9 @@ struct HeadNorms {
 };
 
 // The buffers that steps read and write. They have one row for each token of a block, padded to
-// whole strips. The residual stream has one for each token of the pass, not padded.
-enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, logits };
+// whole strips. The residual stream has one for each token of the pass, not padded. `chosen` and
+// `logits` have one for each token whose results are computed: the residual's, and the caller's.
+enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, chosen, logits };
 
 // out = matrix * input (* scale) (+ bias)
 struct Linear {
@@ -58,12 +59,13 @@ struct GateUp {
   Linear gate, up;
 };
 
-// A worker's call of the steps: for some consecutive tokens of a pass, in one layer or one part of
-// the head.
+// A worker's call of the steps: for some consecutive tokens of a pass, in one layer; or for all
+// tokens whose results are computed, in one part of the head.
 struct Work {
   int worker;
-  int64_t layer;        // or the part of the head
-  int64_t first_token;  // counted from the pass's first
+  int64_t layer;  // or the part of the head
+  int64_t
+      first_token;  // counted from the pass's first, or from the first whose results are computed
   int64_t n_tokens;
 };
 
@@ -129,7 +131,7 @@ class Model {
   // read anything that changes while the pass lives, except through its steps.
   virtual void embed(Pass& pass, const Work& work) const = 0;      // tokens to the residual stream
   virtual void run_layer(Pass& pass, const Work& work) const = 0;  // needs the layer's slot
-  virtual void run_head(Pass& pass, const Work& work) const = 0;   // one token's logits
+  virtual void run_head(Pass& pass, const Work& work) const = 0;   // the chosen tokens' logits
 
  protected:
   Model(const Config& config, const Cut& cut);

@@ -151,12 +151,14 @@ bool Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
   return all_finite();
 }
 
-bool Pass::run_head(PassState& pass, int64_t index, int part, float* out) {
+bool Pass::run_head(PassState& pass, std::span<const int64_t> tokens, int part, float* out,
+                    int64_t stride) {
   take_up(pass);
+  chosen_ = tokens;
   logits_ = out + part * model_.head_part_rows();
-  pool_.run([this, index, part](int worker) {
-    model_.run_head(*this, Work{worker, part, index, 1});
-  });
+  logits_stride_ = stride;
+  const auto n = static_cast<int64_t>(tokens.size());
+  pool_.run([this, n, part](int worker) { model_.run_head(*this, Work{worker, part, 0, n}); });
   return all_finite();
 }
 

@@ -25,6 +25,7 @@ struct PassCursor {
   int64_t layer = 0;
   int64_t block = 0;
   int head_part = 0;
+  size_t head_row = 0;  // of the tokens whose logits are computed, those that have this part's
   // Of a logits run.
   size_t batch = 0;  // tokens per pass
   bool all_positions = false;
@@ -40,6 +41,7 @@ struct PassCursor {
     pass_started = true;
     embedded = layer = block = 0;
     head_part = 0;
+    head_row = 0;
   }
   void next_block(int64_t n_blocks) {
     if (++block < n_blocks) return;

@@ -1,6 +1,8 @@
 // The runs of a session, in slices: computing passes and sampling tokens.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <numeric>
 
 #include "base/format.h"
 #include "session/logits.h"
@@ -114,18 +116,19 @@ Result<bool> Session::State::compute_slice() {
     cursor.next_block(runtime.pass->n_blocks(pass));
     if (!whole) return true;
   }
-  SLUICE_ASSIGN(const bool head_done, run_head());
-  if (!head_done) return false;
+  SLUICE_ASSIGN(const HeadSlice head, run_head());
+  if (head != HeadSlice::done) return head == HeadSlice::computed;
   SLUICE_TRY(after_pass());
   if (clock.decode_pass) runtime.tuner.add(clock.decode_pass->seconds());
   clock.decode_pass.reset();
   return true;
 }
 
-// Computes the logits that are needed of this pass, one part of the head after the other. A
-// generation needs those of the last token. A logits run needs those of all tokens, or only of the
-// prompt's last. False: it waits for weights.
-Result<bool> Session::State::run_head() {
+// Computes the logits that are needed of this pass, one part of the head after the other, and of
+// each part those of one block of tokens after the other. A generation needs those of the last
+// token. A logits run needs those of all tokens, or only of the prompt's last. A block of several
+// tokens is a slice of its own.
+Result<Session::State::HeadSlice> Session::State::run_head() {
   PassCursor& cursor = run->cursor;
   const bool generating = run->generation.has_value();
   if (generating) SLUICE_TRY(make_room_for_logits(1));
@@ -133,20 +136,30 @@ Result<bool> Session::State::run_head() {
   const size_t first = cursor.all_positions                   ? cursor.begin
                        : generating || end == cursor.n_prompt ? end - 1
                                                               : end;
-  if (first == end) return true;
+  if (first == end) return HeadSlice::done;
+  const size_t n_rows = end - first;
   for (; cursor.head_part < runtime.model->n_head_parts(); ++cursor.head_part) {
     // The norm is in head_slot(). With several parts it is a slot of its own, which stays, so the
     // cursor doesn't go back to it.
     const int head = runtime.model->head_slot();
-    if (runtime.weights->state(head) != SlotState::resident && !reach_slot(head)) return false;
-    if (!reach_slot(runtime.model->head_part_slot(cursor.head_part))) return false;
-    for (size_t i = first; i < end; ++i) {
-      float* out = logits.as<float>() + (cursor.all_positions ? i : 0) * logits_stride();
-      const auto index = static_cast<int64_t>(i - cursor.begin);
-      if (!runtime.pass->run_head(pass, index, cursor.head_part, out)) return overflow("the head");
+    if (runtime.weights->state(head) != SlotState::resident && !reach_slot(head))
+      return HeadSlice::waits;
+    if (!reach_slot(runtime.model->head_part_slot(cursor.head_part))) return HeadSlice::waits;
+    if (cursor.head_row < n_rows) {
+      std::array<int64_t, Pass::kBlockTokens> indexes;
+      const size_t n = std::min(indexes.size(), n_rows - cursor.head_row);
+      const size_t begin = first + cursor.head_row;
+      std::iota(indexes.begin(), indexes.end(), static_cast<int64_t>(begin - cursor.begin));
+      float* out = logits.as<float>() + (cursor.all_positions ? begin : 0) * logits_stride();
+      if (!runtime.pass->run_head(pass, std::span(indexes).first(n), cursor.head_part, out,
+                                  static_cast<int64_t>(logits_stride())))
+        return overflow("the head");
+      cursor.head_row += n;
+      if (n_rows > 1) return HeadSlice::computed;
     }
+    cursor.head_row = 0;
   }
-  return true;
+  return HeadSlice::done;
 }
 
 // Floats from one row of logits to the next while they are computed: whole strips.

@@ -91,7 +91,9 @@ struct Session::State {
   void mark_progress();
   Status begin_pass();
   bool embed();
-  Result<bool> run_head();
+  // How the head's slice ended: it waits for weights, it has computed a part, or all is done.
+  enum class HeadSlice : uint8_t { waits, computed, done };
+  Result<HeadSlice> run_head();
   size_t logits_stride() const;
   uint64_t logits_bytes(size_t rows) const;
   Status make_room_for_logits(size_t rows);
