@@ -35,8 +35,8 @@ struct HeadNorms {
 
 // The buffers that steps read and write. They have one row for each token of a block, padded to
 // whole strips. The residual stream has one for each token of the pass, not padded. `chosen` and
-// `logits` have one for each token whose results are computed: the residual's, and the caller's.
-enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, chosen, logits };
+// `results` have one for each token whose results are computed: the residual's, and the caller's.
+enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, chosen, results };
 
 // out = matrix * input (* scale) (+ bias)
 struct Linear {
@@ -60,12 +60,12 @@ struct GateUp {
 };
 
 // A worker's call of the steps: for some consecutive tokens of a pass, in one layer; or for all
-// tokens whose results are computed, in one part of the head.
+// tokens whose results are computed, in the final norm or one part of the head.
 struct Work {
   int worker;
   int64_t layer;  // or the part of the head
-  int64_t
-      first_token;  // counted from the pass's first, or from the first whose results are computed
+  // Counted from the pass's first token, or from the first whose results are computed.
+  int64_t first_token;
   int64_t n_tokens;
 };
 
@@ -131,7 +131,10 @@ class Model {
   // read anything that changes while the pass lives, except through its steps.
   virtual void embed(Pass& pass, const Work& work) const = 0;      // tokens to the residual stream
   virtual void run_layer(Pass& pass, const Work& work) const = 0;  // needs the layer's slot
-  virtual void run_head(Pass& pass, const Work& work) const = 0;   // the chosen tokens' logits
+  // Of the tokens whose results are computed: the final norm, and logits. They need the head's
+  // slot. A model without a head computes no logits.
+  virtual void run_output(Pass& pass, const Work& work) const = 0;
+  virtual void run_head(Pass& pass, const Work& work) const = 0;
 
  protected:
   Model(const Config& config, const Cut& cut);

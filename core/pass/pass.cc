@@ -151,12 +151,34 @@ bool Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
   return all_finite();
 }
 
+void Pass::choose(std::span<const int64_t> tokens, float* out, int64_t stride) {
+  chosen_ = tokens;
+  results_ = out;
+  results_stride_ = stride;
+}
+
+bool Pass::run_output(PassState& pass, std::span<const int64_t> tokens, float* out,
+                      int64_t stride) {
+  take_up(pass);
+  choose(tokens, out, stride);
+  const auto n = static_cast<int64_t>(tokens.size());
+  pool_.run([this, n](int worker) { model_.run_output(*this, Work{worker, 0, 0, n}); });
+  return all_finite();
+}
+
+bool Pass::add_output(PassState& pass, std::span<const int64_t> tokens, float* sum) {
+  const int64_t width = model_.config().n_embd;
+  const Input rows = shared_.rows_of(width);
+  if (!run_output(pass, tokens, rows.x, width)) return false;
+  for (size_t t = 0; t < tokens.size(); ++t)
+    kernels_.add(rows.row(static_cast<int64_t>(t)), width, sum);
+  return true;
+}
+
 bool Pass::run_head(PassState& pass, std::span<const int64_t> tokens, int part, float* out,
                     int64_t stride) {
   take_up(pass);
-  chosen_ = tokens;
-  logits_ = out + part * model_.head_part_rows();
-  logits_stride_ = stride;
+  choose(tokens, out + part * model_.head_part_rows(), stride);
   const auto n = static_cast<int64_t>(tokens.size());
   pool_.run([this, n, part](int worker) { model_.run_head(*this, Work{worker, part, 0, n}); });
   return all_finite();

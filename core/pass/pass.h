@@ -84,6 +84,11 @@ class Pass {
   // weights are read once for all of them. All layers must have run. False: as run_block().
   [[nodiscard]] bool run_head(PassState& pass, std::span<const int64_t> tokens, int part,
                               float* out, int64_t stride);
+  // The same for the rows that the final norm makes of the tokens' residual, of n_embd numbers.
+  [[nodiscard]] bool run_output(PassState& pass, std::span<const int64_t> tokens, float* out,
+                                int64_t stride);
+  // Adds these rows to sum[n_embd], one after the other.
+  [[nodiscard]] bool add_output(PassState& pass, std::span<const int64_t> tokens, float* sum);
 
   // The time that each phase took since the last call; empty unless `profile` is set.
   std::vector<PhaseTime> take_profile();
@@ -107,8 +112,10 @@ class Pass {
   void ffn_up(const Work& work, const Norm& norm, const Linear& hidden);
   // residual += the product with hidden. If `norm` is given, the product is normed first.
   void ffn_down(const Work& work, const Linear& down, const Norm& norm = {});
+  // The normed residual of the chosen tokens.
+  void output(const Work& work, const Norm& norm);
   // Multiplies the normed residual of the chosen tokens by a part of the head. The parts' out is
-  // Buffer::logits. With a cap, a logit x becomes cap * tanh(x / cap).
+  // Buffer::results. With a cap, a logit x becomes cap * tanh(x / cap).
   void logits(const Work& work, const Norm& norm, std::span<const Linear> parts, float cap = 0);
 
  private:
@@ -132,6 +139,7 @@ class Pass {
   enum class Epilogue : uint8_t { keep, add, silu, gelu };
 
   void take_up(PassState& pass);
+  void choose(std::span<const int64_t> tokens, float* out, int64_t stride);
   bool all_finite() const;
   Worker& worker(int index) { return workers_[static_cast<size_t>(index)]; }
   float* row(Buffer buffer, const Work& work, int64_t token, int64_t width) const;
@@ -178,8 +186,8 @@ class Pass {
   // These belong to the slice that is running.
   PassState* now_ = nullptr;
   std::span<const int64_t> chosen_;  // the tokens whose results are computed
-  float* logits_ = nullptr;          // those of the part of the head, of the first chosen token
-  int64_t logits_stride_ = 0;        // floats from one token's to the next's
+  float* results_ = nullptr;         // the first one's: its row, or its part of a row of logits
+  int64_t results_stride_ = 0;       // floats from one token's to the next's
 
   int64_t block_capacity_ = 0;  // tokens that the buffers below hold
   Activations shared_;

@@ -127,6 +127,7 @@ class OneLayer final : public Model {
     pass.attend(work, {});
     pass.attention_output(work, output_);
   }
+  void run_output(Pass& pass, const Work& work) const override { pass.output(work, {}); }
   void run_head(Pass& pass, const Work& work) const override { pass.logits(work, {}, head_); }
 
  private:
