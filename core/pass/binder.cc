@@ -130,6 +130,11 @@ void Binder::late_table() {
 }
 
 std::vector<Linear> Binder::logits() {
+  if (model_.n_head_parts() == 0) {
+    late_table();
+    slot_ = model_.head_slot();
+    return {};
+  }
   const Config& config = model_.config_;
   const bool own = has("output.weight");
   // All parts share the scale. Each has its rows of the bias.

@@ -84,7 +84,10 @@ struct Cut {
   bool late_table = false;
 };
 
-// The head's matrix in parts of whole strips.
+// Whether a model has a matrix of logits. One without is an encoder: it makes vectors of texts.
+enum class Head : uint8_t { logits, none };
+
+// The head's matrix in parts of whole strips. A model without a head has no parts.
 struct HeadParts {
   int64_t rows = 0;  // of a part; the last may have fewer
   int n = 1;
@@ -111,7 +114,8 @@ class Model {
 
   int embedding_slot() const { return 0; }
   int layer_slot(int64_t layer) const { return static_cast<int>(layer) + 1; }
-  // Holds what all parts of the head share, and the matrix itself if it has only one part.
+  // Holds the final norm and what all parts of the head share, and the matrix itself if it has only
+  // one part.
   int head_slot() const { return layer_slot(config_.n_layers); }
   const HeadParts& head_parts() const { return head_parts_; }
   int n_head_parts() const { return head_parts_.n; }
@@ -137,7 +141,7 @@ class Model {
   virtual void run_head(Pass& pass, const Work& work) const = 0;
 
  protected:
-  Model(const Config& config, const Cut& cut);
+  Model(const Config& config, const Cut& cut, Head head = Head::logits);
 
   Config config_;
   Cut cut_;

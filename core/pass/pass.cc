@@ -44,8 +44,8 @@ uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
 
 uint64_t Pass::session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows) {
   const Config& config = model.config();
-  return 4 *
-         static_cast<uint64_t>(n_tokens * config.n_embd + logit_rows * padded_rows(config.n_vocab));
+  const int64_t result = model.n_head_parts() > 0 ? padded_rows(config.n_vocab) : config.n_embd;
+  return 4 * static_cast<uint64_t>(n_tokens * config.n_embd + logit_rows * result);
 }
 
 uint64_t Pass::scratch_bytes(const Model& model, int n_workers) {

@@ -50,7 +50,7 @@ class Pass {
 
   // Bytes of buffers for passes of up to n_tokens tokens that end at position n_tokens: those that
   // all timelines share, and those that each has of its own (PassState::x, and the logits of
-  // `logit_rows` positions; the timeline not counted).
+  // `logit_rows` positions or, without a head, as many vectors; the timeline not counted).
   static uint64_t shared_bytes(const Model& model, int64_t n_tokens);
   static uint64_t session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows);
   // Bytes of the workers' scratch.
