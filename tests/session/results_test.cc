@@ -2,6 +2,8 @@
 #include "session/results.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "support/planned_engine.h"
@@ -141,6 +143,49 @@ TEST(Results, OfOneRunDontDependOnTheBatchAndComeTogether) {
       const Given hidden = run(*engine, ids, 0, only);
       EXPECT_TRUE(hidden.logits.empty() && hidden.pooled.empty());
       EXPECT_EQ(hidden.hidden, expected.hidden);
+    }
+  }
+}
+
+// A model's first layer leaves what it leaves in a model that has no other, and there the final
+// norm is of that.
+TEST(Results, HiddenStatesAreOfTheirLayer) {
+  const std::vector<TokenId> ids = some_ids(9, 512);
+  GgufBuilder file = tiny_model_file(tiny_model_named("llama-f32"));
+  const auto engine = engine_of(file.build());
+  ASSERT_NE(engine, nullptr);
+  const int32_t n_layers = engine->progress().layers_total;
+  ASSERT_GT(n_layers, 1);
+  Results wanted;
+  wanted.hidden.all = true;
+  wanted.hidden_layers = {0};
+  const std::vector<float> first = run(*engine, ids, 0, wanted).hidden;
+  const size_t width = first.size() / ids.size();
+
+  std::vector<std::string> later;
+  for (const auto& tensor : file.tensors)
+    if (tensor.name.starts_with("blk.") && !tensor.name.starts_with("blk.0."))
+      later.push_back(tensor.name);
+  for (const std::string& name : later) file.remove_tensor(name);
+  file.kv_u32("llama.block_count", 1);
+  const std::string norm = file.find_tensor("output_norm.weight").data;
+  const auto alone = engine_of(file.build());
+  ASSERT_NE(alone, nullptr);
+  wanted.hidden_layers = {0, 1};
+  const std::vector<float> both = run(*alone, ids, 0, wanted).hidden;
+  ASSERT_EQ(both.size(), 2 * first.size());
+  EXPECT_TRUE(std::ranges::equal(std::span(both).first(first.size()), first));
+  for (size_t t = 0; t < ids.size(); ++t) {
+    const auto row = row_of(both, t, width), normed = row_of(both, ids.size() + t, width);
+    double squares = 0;
+    for (const float x : row) squares += static_cast<double>(x) * static_cast<double>(x);
+    EXPECT_GT(squares, 0);
+    const double scale = 1 / std::sqrt(squares / static_cast<double>(width) + 1e-5);
+    for (size_t i = 0; i < width; ++i) {
+      float weight = 0;
+      std::memcpy(&weight, norm.data() + 4 * i, 4);
+      EXPECT_NEAR(static_cast<double>(normed[i]),
+                  scale * static_cast<double>(row[i]) * static_cast<double>(weight), 1e-3);
     }
   }
 }
