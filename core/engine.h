@@ -34,6 +34,7 @@ struct FilePlace;
 struct Gguf;
 struct PhaseTime;
 struct ReplyFormat;
+struct Results;
 struct Runtime;
 struct Want;
 
@@ -286,20 +287,27 @@ class Session {
   // afterwards. Fails as start() does. The logits of all positions take 4 * n_vocab bytes for each:
   // say so when the model is loaded (LoadOptions::logit_positions). They are freed by the next run.
   Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
+  // The same for other results, or several (session/results.h says which there are). Also fails
+  // with invalid_argument for positions or layers that aren't there, and with unsupported_model if
+  // the model has no head and is to give logits.
+  Status start_results(std::span<const TokenId> ids, int64_t batch, const Results& wanted);
   // Begins to generate after all that the session has, where its last run ended: the last token
   // that was written is the next to be computed. Without a seed the random numbers go on as well,
   // as if that run had not ended. Fails as start() does, with invalid_argument if there is nothing.
   Status resume(const GenerateOptions& options);
-  // Does a slice of the work: encodes a part of the prompt's text, computes one layer of one block
-  // of tokens, or computes one token. Returns done if there is no run.
+  // Does a slice of the work: encodes a part of the prompt's text, computes one layer or one part
+  // of the head for one block of tokens, or computes one token. Returns done if there is no run.
   Result<Event> step();
   // Ends the run. The next step() returns done with Finish::aborted and no more text. The session
   // keeps the tokens that were computed.
   void cancel();
   bool running() const;
-  // The result of start_logits, after done and until the next run begins: [n_vocab] of the last
-  // position, or [ids][n_vocab] with all_positions.
+  // The results of start_logits or start_results, after done and until the next run begins; empty
+  // where none were asked for. logits() has [n_vocab] of each position that was asked for, hidden()
+  // [layers][positions][n_embd], and pooled() [n_embd].
   std::span<const float> logits() const;
+  std::span<const float> hidden() const;
+  std::span<const float> pooled() const;
   // Forgets all tokens. The memory stays.
   void reset() { truncate(0); }
 

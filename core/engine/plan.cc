@@ -178,6 +178,11 @@ class Planner {
 };
 
 void Planner::divide() {
+  if (whole_.n_head_parts() == 0) {
+    slots_ = slots_of(whole_, whole_.head_parts());
+    divided_.remove_slots_after(whole_.head_slot());
+    return;
+  }
   const int64_t n_vocab = whole_.config().n_vocab;
   cut_.head_parts = useful_head_parts(whole_, sizes_);
   const HeadParts parts = HeadParts::of(n_vocab, cut_.head_parts);

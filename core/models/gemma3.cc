@@ -21,6 +21,7 @@ class Gemma3 final : public Model {
   Status bind(const Gguf& gguf);
   void embed(Pass& pass, const Work& work) const override;
   void run_layer(Pass& pass, const Work& work) const override;
+  void run_output(Pass& pass, const Work& work) const override;
   void run_head(Pass& pass, const Work& work) const override;
 
  private:
@@ -111,6 +112,8 @@ void Gemma3::run_layer(Pass& pass, const Work& work) const {
   pass.ffn_gate_up(work, w.ffn_norm, Activation::gelu, w.gate_up);
   pass.ffn_down(work, w.down, w.post_ffw_norm);
 }
+
+void Gemma3::run_output(Pass& pass, const Work& work) const { pass.output(work, output_norm_); }
 
 void Gemma3::run_head(Pass& pass, const Work& work) const {
   pass.logits(work, output_norm_, head_, cap_);

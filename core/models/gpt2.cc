@@ -15,6 +15,7 @@ class Gpt2 final : public Model {
   Status bind(const Gguf& gguf);
   void embed(Pass& pass, const Work& work) const override;
   void run_layer(Pass& pass, const Work& work) const override;
+  void run_output(Pass& pass, const Work& work) const override;
   void run_head(Pass& pass, const Work& work) const override;
 
  private:
@@ -74,6 +75,8 @@ void Gpt2::run_layer(Pass& pass, const Work& work) const {
   pass.ffn_up(work, w.ffn_norm, w.up);
   pass.ffn_down(work, w.down);
 }
+
+void Gpt2::run_output(Pass& pass, const Work& work) const { pass.output(work, output_norm_); }
 
 void Gpt2::run_head(Pass& pass, const Work& work) const { pass.logits(work, output_norm_, head_); }
 

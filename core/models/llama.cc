@@ -15,6 +15,7 @@ class Llama final : public Model {
   Status bind(const Gguf& gguf, const Variant& variant);
   void embed(Pass& pass, const Work& work) const override;
   void run_layer(Pass& pass, const Work& work) const override;
+  void run_output(Pass& pass, const Work& work) const override;
   void run_head(Pass& pass, const Work& work) const override;
 
  private:
@@ -80,6 +81,8 @@ void Llama::run_layer(Pass& pass, const Work& work) const {
   pass.ffn_gate_up(work, w.ffn_norm, Activation::silu, w.gate_up);
   pass.ffn_down(work, w.down);
 }
+
+void Llama::run_output(Pass& pass, const Work& work) const { pass.output(work, output_norm_); }
 
 void Llama::run_head(Pass& pass, const Work& work) const { pass.logits(work, output_norm_, head_); }
 

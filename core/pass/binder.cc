@@ -130,6 +130,11 @@ void Binder::late_table() {
 }
 
 std::vector<Linear> Binder::logits() {
+  if (model_.n_head_parts() == 0) {
+    late_table();
+    slot_ = model_.head_slot();
+    return {};
+  }
   const Config& config = model_.config_;
   const bool own = has("output.weight");
   // All parts share the scale. Each has its rows of the bias.
@@ -137,7 +142,7 @@ std::vector<Linear> Binder::logits() {
   const int scale = optional_vector("output.scale", 1);
   const auto linear_of = [&](int matrix, int64_t first, int64_t rows) {
     const int bias = biased ? vector_part("output.bias", config.n_vocab, first, rows) : -1;
-    return Linear{used(Phase::head, matrix), bias, Buffer::logits, scale};
+    return Linear{used(Phase::head, matrix), bias, Buffer::results, scale};
   };
   if (own) late_table();
   if (!own && !model_.single_rows()) {

@@ -50,6 +50,8 @@ class Binder {
   void token_table();
   // The parts of the matrix of logits: of output.weight or, if the file has none, of
   // token_embd.weight. If the file has them, output.bias and output.scale count as in linear().
+  // None for a model without a head, whose family calls it as well: it places the embedding's
+  // table.
   std::vector<Linear> logits();
 
   // The handle of a single tensor. The name includes .weight.

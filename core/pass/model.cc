@@ -12,10 +12,11 @@ HeadParts HeadParts::of(int64_t n_vocab, int most) {
   return {rows, static_cast<int>((n_vocab + rows - 1) / rows)};
 }
 
-Model::Model(const Config& config, const Cut& cut)
+Model::Model(const Config& config, const Cut& cut, Head head)
     : config_(config),
       cut_(cut),
-      head_parts_(HeadParts::of(config.n_vocab, cut.head_parts)),
+      head_parts_(head == Head::none ? HeadParts{0, 0}
+                                     : HeadParts::of(config.n_vocab, cut.head_parts)),
       manifest_(static_cast<int>(config.n_layers) + 2 + (head_parts_.n > 1 ? head_parts_.n : 0)) {}
 
 uint64_t Model::weight_bytes_per_token() const {

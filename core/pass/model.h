@@ -34,8 +34,9 @@ struct HeadNorms {
 };
 
 // The buffers that steps read and write. They have one row for each token of a block, padded to
-// whole strips. The residual stream has one for each token of the pass, not padded.
-enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, logits };
+// whole strips. The residual stream has one for each token of the pass, not padded. `chosen` and
+// `results` have one for each token whose results are computed: the residual's, and the caller's.
+enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, chosen, results };
 
 // out = matrix * input (* scale) (+ bias)
 struct Linear {
@@ -58,12 +59,13 @@ struct GateUp {
   Linear gate, up;
 };
 
-// A worker's call of the steps: for some consecutive tokens of a pass, in one layer or one part of
-// the head.
+// A worker's call of the steps: for some consecutive tokens of a pass, in one layer; or for all
+// tokens whose results are computed, in the final norm or one part of the head.
 struct Work {
   int worker;
-  int64_t layer;        // or the part of the head
-  int64_t first_token;  // counted from the pass's first
+  int64_t layer;  // or the part of the head
+  // Counted from the pass's first token, or from the first whose results are computed.
+  int64_t first_token;
   int64_t n_tokens;
 };
 
@@ -82,7 +84,10 @@ struct Cut {
   bool late_table = false;
 };
 
-// The head's matrix in parts of whole strips.
+// Whether a model has a matrix of logits. One without is an encoder: it makes vectors of texts.
+enum class Head : uint8_t { logits, none };
+
+// The head's matrix in parts of whole strips. A model without a head has no parts.
 struct HeadParts {
   int64_t rows = 0;  // of a part; the last may have fewer
   int n = 1;
@@ -109,7 +114,8 @@ class Model {
 
   int embedding_slot() const { return 0; }
   int layer_slot(int64_t layer) const { return static_cast<int>(layer) + 1; }
-  // Holds what all parts of the head share, and the matrix itself if it has only one part.
+  // Holds the final norm and what all parts of the head share, and the matrix itself if it has only
+  // one part.
   int head_slot() const { return layer_slot(config_.n_layers); }
   const HeadParts& head_parts() const { return head_parts_; }
   int n_head_parts() const { return head_parts_.n; }
@@ -129,10 +135,13 @@ class Model {
   // read anything that changes while the pass lives, except through its steps.
   virtual void embed(Pass& pass, const Work& work) const = 0;      // tokens to the residual stream
   virtual void run_layer(Pass& pass, const Work& work) const = 0;  // needs the layer's slot
-  virtual void run_head(Pass& pass, const Work& work) const = 0;   // one token's logits
+  // Of the tokens whose results are computed: the final norm, and logits. They need the head's
+  // slot. A model without a head computes no logits.
+  virtual void run_output(Pass& pass, const Work& work) const = 0;
+  virtual void run_head(Pass& pass, const Work& work) const = 0;
 
  protected:
-  Model(const Config& config, const Cut& cut);
+  Model(const Config& config, const Cut& cut, Head head = Head::logits);
 
   Config config_;
   Cut cut_;

@@ -44,8 +44,8 @@ uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
 
 uint64_t Pass::session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows) {
   const Config& config = model.config();
-  return 4 *
-         static_cast<uint64_t>(n_tokens * config.n_embd + logit_rows * padded_rows(config.n_vocab));
+  const int64_t result = model.n_head_parts() > 0 ? padded_rows(config.n_vocab) : config.n_embd;
+  return 4 * static_cast<uint64_t>(n_tokens * config.n_embd + logit_rows * result);
 }
 
 uint64_t Pass::scratch_bytes(const Model& model, int n_workers) {
@@ -151,12 +151,36 @@ bool Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
   return all_finite();
 }
 
-bool Pass::run_head(PassState& pass, int64_t index, int part, float* out) {
+void Pass::choose(std::span<const int64_t> tokens, float* out, int64_t stride) {
+  chosen_ = tokens;
+  results_ = out;
+  results_stride_ = stride;
+}
+
+bool Pass::run_output(PassState& pass, std::span<const int64_t> tokens, float* out,
+                      int64_t stride) {
   take_up(pass);
-  logits_ = out + part * model_.head_part_rows();
-  pool_.run([this, index, part](int worker) {
-    model_.run_head(*this, Work{worker, part, index, 1});
-  });
+  choose(tokens, out, stride);
+  const auto n = static_cast<int64_t>(tokens.size());
+  pool_.run([this, n](int worker) { model_.run_output(*this, Work{worker, 0, 0, n}); });
+  return all_finite();
+}
+
+bool Pass::add_output(PassState& pass, std::span<const int64_t> tokens, float* sum) {
+  const int64_t width = model_.config().n_embd;
+  const Input rows = shared_.rows_of(width);
+  if (!run_output(pass, tokens, rows.x, width)) return false;
+  for (size_t t = 0; t < tokens.size(); ++t)
+    kernels_.add(rows.row(static_cast<int64_t>(t)), width, sum);
+  return true;
+}
+
+bool Pass::run_head(PassState& pass, std::span<const int64_t> tokens, int part, float* out,
+                    int64_t stride) {
+  take_up(pass);
+  choose(tokens, out + part * model_.head_part_rows(), stride);
+  const auto n = static_cast<int64_t>(tokens.size());
+  pool_.run([this, n, part](int worker) { model_.run_head(*this, Work{worker, part, 0, n}); });
   return all_finite();
 }
 

@@ -50,7 +50,7 @@ class Pass {
 
   // Bytes of buffers for passes of up to n_tokens tokens that end at position n_tokens: those that
   // all timelines share, and those that each has of its own (PassState::x, and the logits of
-  // `logit_rows` positions; the timeline not counted).
+  // `logit_rows` positions or, without a head, as many vectors; the timeline not counted).
   static uint64_t shared_bytes(const Model& model, int64_t n_tokens);
   static uint64_t session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows);
   // Bytes of the workers' scratch.
@@ -78,9 +78,17 @@ class Pass {
   // number that is NaN, infinite, or 2^48 or more, with every kernel table the same. The pass is
   // then useless.
   [[nodiscard]] bool run_block(PassState& pass, int64_t layer, int64_t block);
-  // Writes the logits of the pass's token `index` that belong to one part of the head, to their
-  // places in out[n_vocab padded to 16]. All layers must have run. False: as run_block().
-  [[nodiscard]] bool run_head(PassState& pass, int64_t index, int part, float* out);
+  // Writes the logits of some of the pass's tokens, given by their indexes in the pass, that belong
+  // to one part of the head. Those of tokens[r] go to their places in the row out + r * stride. The
+  // stride is at least n_vocab padded to 16. There are at most kBlockTokens indexes, each once; the
+  // weights are read once for all of them. All layers must have run. False: as run_block().
+  [[nodiscard]] bool run_head(PassState& pass, std::span<const int64_t> tokens, int part,
+                              float* out, int64_t stride);
+  // The same for the rows that the final norm makes of the tokens' residual, of n_embd numbers.
+  [[nodiscard]] bool run_output(PassState& pass, std::span<const int64_t> tokens, float* out,
+                                int64_t stride);
+  // Adds these rows to sum[n_embd], one after the other.
+  [[nodiscard]] bool add_output(PassState& pass, std::span<const int64_t> tokens, float* sum);
 
   // The time that each phase took since the last call; empty unless `profile` is set.
   std::vector<PhaseTime> take_profile();
@@ -104,8 +112,10 @@ class Pass {
   void ffn_up(const Work& work, const Norm& norm, const Linear& hidden);
   // residual += the product with hidden. If `norm` is given, the product is normed first.
   void ffn_down(const Work& work, const Linear& down, const Norm& norm = {});
-  // Multiplies the normed residual by a part of the head. Their out is Buffer::logits. With a cap,
-  // a logit x becomes cap * tanh(x / cap).
+  // The normed residual of the chosen tokens.
+  void output(const Work& work, const Norm& norm);
+  // Multiplies the normed residual of the chosen tokens by a part of the head. The parts' out is
+  // Buffer::results. With a cap, a logit x becomes cap * tanh(x / cap).
   void logits(const Work& work, const Norm& norm, std::span<const Linear> parts, float cap = 0);
 
  private:
@@ -129,9 +139,11 @@ class Pass {
   enum class Epilogue : uint8_t { keep, add, silu, gelu };
 
   void take_up(PassState& pass);
+  void choose(std::span<const int64_t> tokens, float* out, int64_t stride);
   bool all_finite() const;
   Worker& worker(int index) { return workers_[static_cast<size_t>(index)]; }
   float* row(Buffer buffer, const Work& work, int64_t token, int64_t width) const;
+  int64_t stride_of(Buffer buffer, int64_t width) const;
   int64_t rows_of(int matrix) const { return model_.manifest().piece(matrix).rows; }
 
   template <typename Body>
@@ -173,7 +185,9 @@ class Pass {
 
   // These belong to the slice that is running.
   PassState* now_ = nullptr;
-  float* logits_ = nullptr;  // those of the part of the head
+  std::span<const int64_t> chosen_;  // the tokens whose results are computed
+  float* results_ = nullptr;         // the first one's: its row, or its part of a row of logits
+  int64_t results_stride_ = 0;       // floats from one token's to the next's
 
   int64_t block_capacity_ = 0;  // tokens that the buffers below hold
   Activations shared_;

@@ -15,11 +15,20 @@ constexpr float kTooLarge = 0x1p48f;
 
 }  // namespace
 
+// Floats from one row to the next of a buffer other than the residual. `width` is the buffer's
+// width in this layer.
+int64_t Pass::stride_of(Buffer buffer, int64_t width) const {
+  return buffer == Buffer::results ? results_stride_ : padded_rows(width);
+}
+
 // The row of token `token` of the work. `width` is the buffer's width in this layer.
 float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) const {
   if (buffer == Buffer::residual)
     return now_->x.as<float>() + (work.first_token + token) * model_.config().n_embd;
-  if (buffer == Buffer::logits) return logits_;
+  if (buffer == Buffer::chosen)
+    return now_->x.as<float>() +
+           chosen_[static_cast<size_t>(work.first_token + token)] * model_.config().n_embd;
+  if (buffer == Buffer::results) return results_ + (work.first_token + token) * results_stride_;
   const AlignedBuffer& rows = buffers_[static_cast<size_t>(buffer) - 1];
   return rows.as<float>() + token * padded_rows(width);
 }
@@ -132,7 +141,7 @@ void Pass::activate(const Work& work, Epilogue epilogue, bool gated, int64_t wid
 void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epilogue epilogue,
                            const Linear& linear) {
   const Matrix& matrix = weights_.matrix(linear.matrix);
-  const int64_t stride = padded_rows(matrix.rows);
+  const int64_t stride = stride_of(linear.out, matrix.rows);
   float* out = row(linear.out, work, 0, matrix.rows);
   matmul(kernels_, matrix, in, work.n_tokens, out, stride, strips, worker(work.worker).matmul);
   const int64_t begin = strips.begin * kStripRows;
@@ -200,15 +209,28 @@ void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm) {
   add_linear(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm);
 }
 
+void Pass::output(const Work& work, const Norm& norm) {
+  parallel_for(Phase::rows, work.worker, work.n_tokens, [&](Share mine) {
+    const int64_t n = model_.config().n_embd;
+    for (int64_t t = mine.begin; t < mine.end; ++t) {
+      float* made = row(Buffer::results, work, t, n);
+      normalize(norm, row(Buffer::chosen, work, t, n), n, made);
+      check(work.worker, made, n);
+    }
+  });
+}
+
 // The cap comes after the check, because it would hide an infinity.
 void Pass::logits(const Work& work, const Norm& norm, std::span<const Linear> parts, float cap) {
   const Linear& head = parts[static_cast<size_t>(work.layer)];
-  multiply(Phase::head, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep,
+  multiply(Phase::head, work, {Buffer::chosen, model_.config().n_embd, norm}, Epilogue::keep,
            {&head, 1});
   if (cap == 0) return;
   parallel_for(Phase::head, work.worker, rows_of(head.matrix), [&](Share mine) {
-    float* x = row(Buffer::logits, work, 0, 0);
-    for (int64_t i = mine.begin; i < mine.end; ++i) x[i] = cap * tanh_f32(x[i] / cap);
+    for (int64_t t = 0; t < work.n_tokens; ++t) {
+      float* x = row(Buffer::results, work, t, 0);
+      for (int64_t i = mine.begin; i < mine.end; ++i) x[i] = cap * tanh_f32(x[i] / cap);
+    }
   });
 }
 

@@ -25,9 +25,9 @@ struct PassCursor {
   int64_t layer = 0;
   int64_t block = 0;
   int head_part = 0;
-  // Of a logits run.
-  size_t batch = 0;  // tokens per pass
-  bool all_positions = false;
+  bool output_done = false;  // what is asked for of the final norm is computed
+  size_t head_rows = 0;      // of the pass's logits, the rows that have this part
+  size_t batch = 0;          // tokens per pass of a run over given tokens
   // Holds the slot that is computed. Null while all weights are resident.
   std::unique_ptr<Weights::Cursor> weights;
 
@@ -40,6 +40,8 @@ struct PassCursor {
     pass_started = true;
     embedded = layer = block = 0;
     head_part = 0;
+    head_rows = 0;
+    output_done = false;
   }
   void next_block(int64_t n_blocks) {
     if (++block < n_blocks) return;
@@ -55,7 +57,7 @@ struct PassCursor {
   // Blocks of layers that are computed in this pass. The head counts as one.
   double blocks_done(const Model& model, int64_t n_blocks) const {
     return static_cast<double>(layer * n_blocks + block) +
-           head_part / static_cast<double>(model.n_head_parts());
+           head_part / static_cast<double>(std::max(model.n_head_parts(), 1));
   }
 };
 

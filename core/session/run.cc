@@ -1,22 +1,18 @@
 // The runs of a session, in slices: computing passes and sampling tokens.
 #include <algorithm>
-#include <cstring>
 
 #include "base/format.h"
 #include "session/logits.h"
 #include "session/session_state.h"
 
 namespace sluice {
-namespace {
 
-// Ends the run: after an overflow the text would be meaningless.
+// Ends the run: after an overflow what it gives would be meaningless.
 std::unexpected<Error> overflow(std::string_view where) {
   return fail(Code::bad_file, "the model's numbers overflow in ", where,
               ": its weights are finite, but too large to compute with. The file is damaged or was "
               "converted wrongly: download it again or take another file");
 }
-
-}  // namespace
 
 Result<bool> Session::State::slice() {
   if (!run->encoding) return compute_slice();
@@ -63,7 +59,7 @@ void Session::State::record_waiting(bool waiting) {
 Status Session::State::begin_pass() {
   PassCursor& cursor = run->cursor;
   // Before anything changes, so that a session that is refused keeps what it has.
-  SLUICE_TRY(check_memory_for(cursor.begin, cursor.end, cursor.n_tokens(), 0));
+  SLUICE_TRY(check_memory_for(cursor.begin, cursor.end, cursor.n_tokens()));
   timeline.cut(static_cast<int64_t>(cursor.begin));
   SLUICE_TRY(runtime.pass->begin(pass, timeline, cursor.pass_tokens()));
   cursor.start_pass();
@@ -112,77 +108,26 @@ Result<bool> Session::State::compute_slice() {
     if (!runtime.pass->run_block(pass, cursor.layer, cursor.block))
       return overflow(concat("layer ", cursor.layer));
     cursor.next_block(runtime.pass->n_blocks(pass));
+    if (cursor.block == 0) keep_hidden(cursor.layer - 1);
     if (!whole) return true;
   }
-  SLUICE_ASSIGN(const bool head_done, run_head());
-  if (!head_done) return false;
+  SLUICE_ASSIGN(const ResultSlice results, run_results());
+  if (results != ResultSlice::done) return results == ResultSlice::computed;
   SLUICE_TRY(after_pass());
   if (clock.decode_pass) runtime.tuner.add(clock.decode_pass->seconds());
   clock.decode_pass.reset();
   return true;
 }
 
-// Computes the logits that are needed of this pass, one part of the head after the other. A
-// generation needs those of the last token. A logits run needs those of all tokens, or only of the
-// prompt's last. False: it waits for weights.
-Result<bool> Session::State::run_head() {
-  PassCursor& cursor = run->cursor;
-  const bool generating = run->generation.has_value();
-  if (generating) SLUICE_TRY(make_room_for_logits(1));
-  const size_t end = cursor.end;
-  const size_t first = cursor.all_positions                   ? cursor.begin
-                       : generating || end == cursor.n_prompt ? end - 1
-                                                              : end;
-  if (first == end) return true;
-  for (; cursor.head_part < runtime.model->n_head_parts(); ++cursor.head_part) {
-    // The norm is in head_slot(). With several parts it is a slot of its own, which stays, so the
-    // cursor doesn't go back to it.
-    const int head = runtime.model->head_slot();
-    if (runtime.weights->state(head) != SlotState::resident && !reach_slot(head)) return false;
-    if (!reach_slot(runtime.model->head_part_slot(cursor.head_part))) return false;
-    for (size_t i = first; i < end; ++i) {
-      float* out = logits.as<float>() + (cursor.all_positions ? i : 0) * logits_stride();
-      const auto index = static_cast<int64_t>(i - cursor.begin);
-      if (!runtime.pass->run_head(pass, index, cursor.head_part, out)) return overflow("the head");
-    }
-  }
-  return true;
-}
-
-// Floats from one row of logits to the next while they are computed: whole strips.
-size_t Session::State::logits_stride() const { return static_cast<size_t>(padded_rows(n_vocab())); }
-
-uint64_t Session::State::logits_bytes(size_t rows) const {
-  return 4 * static_cast<uint64_t>(rows) * logits_stride();
-}
-
-Status Session::State::make_room_for_logits(size_t rows) {
-  const uint64_t bytes = logits_bytes(rows);
-  if (logits.size() == bytes) return {};
-  logits = AlignedBuffer();  // so that there aren't two at a time
-  SLUICE_ASSIGN(logits, AlignedBuffer::allocate(bytes, "the logits"));
-  return {};
-}
-
 Status Session::State::check_memory_for(size_t begin, size_t end, size_t pass_tokens,
-                                        size_t rows) const {
+                                        const ResultBytes* results, std::string_view with) const {
   uint64_t more = timeline.growth(static_cast<int64_t>(begin), static_cast<int64_t>(end));
-  const uint64_t x = 4 * pass_tokens * static_cast<uint64_t>(runtime.model->config().n_embd);
+  const uint64_t x = 4 * pass_tokens * static_cast<uint64_t>(n_embd());
   if (x > pass.x.size()) more += x - pass.x.size();
-  if (rows > 0) more += logits_bytes(rows);
-  const uint64_t freed = rows > 0 ? logits.size() : 0;
-  return runtime.check_memory(
-      more > freed ? more - freed : 0, end,
-      concat("a session of ", counted(end, "token"),
-             rows > 1 ? concat(" with the logits of ", rows, " positions") : ""));
-}
-
-// Moves the rows of logits together, [rows][n_vocab], as logits() returns them.
-void Session::State::compact_logits() {
-  const auto n = static_cast<size_t>(n_vocab());
-  if (n == logits_stride()) return;
-  for (size_t row = 1; row * n < n_logits; ++row)
-    std::memmove(logits.as<float>() + row * n, logits.as<float>() + row * logits_stride(), 4 * n);
+  if (results != nullptr) more += results->total();
+  const uint64_t freed = results != nullptr ? rows_given.bytes() : 0;
+  return runtime.check_memory(more > freed ? more - freed : 0, end,
+                              concat("a session of ", counted(end, "token"), with));
 }
 
 Status Session::State::after_pass() {
@@ -192,7 +137,7 @@ Status Session::State::after_pass() {
   cursor.pass_started = false;
   const bool prompt_done = cursor.end >= cursor.n_prompt;
   if (cursor.end == cursor.n_prompt) timeline.mark();
-  if (run->computes_logits()) {
+  if (run->gives_results()) {
     cursor.begin = cursor.end;
     cursor.end = std::min(cursor.n_prompt, cursor.begin + cursor.batch);
     if (prompt_done) {
@@ -223,7 +168,7 @@ Status Session::State::sample_token() {
   RunClock& clock = run->clock;
   Generation& generation = *run->generation;
   const GenerateOptions& options = generation.options();
-  const std::span<const float> all(logits.as<float>(), static_cast<size_t>(n_vocab()));
+  const std::span<const float> all(rows_given.logits.as<float>(), static_cast<size_t>(n_vocab()));
   const TokenId id = generation.next_token(all, cursor.tokens, stats.reasoning_tokens);
   if (generation.is_end_token(id)) {
     run->finish = generation.flush_text() ? Finish::stop : Finish::eos;
@@ -256,6 +201,7 @@ Status Session::State::sample_token() {
   }
   cursor.begin = cursor.tokens.size() - 1;
   cursor.end = cursor.tokens.size();
+  run->results.logits.chosen = {cursor.begin};
   return {};
 }
 

@@ -119,6 +119,7 @@ uint64_t random_seed() {
 Status Session::start(std::string_view prompt, const GenerateOptions& options) {
   State& s = *state_;
   if (running()) return busy();
+  SLUICE_TRY(check_has_head(*s.runtime.model));
   SLUICE_TRY(check_generate(options, *s.runtime.tokenizer));
   const Clock::time_point asked = Clock::now();
   SLUICE_TRY(s.check_room(Encoding(*s.runtime.tokenizer, prompt, options.special)));
@@ -190,7 +191,7 @@ Run& Session::State::reset_run(Clock::time_point asked) {
   run.emplace();
   run->clock.asked = asked;
   run->refilled_before = runtime.weights->refilled_bytes();
-  n_logits = 0;
+  rows_given.n_logits = 0;
   stats.ttft_ms = stats.waited_ms = stats.prompt_tps = stats.tps = 0;
   stats.prompt_tokens = stats.reused_tokens = stats.tokens = stats.reasoning_tokens = 0;
   return *run;
@@ -198,6 +199,7 @@ Run& Session::State::reset_run(Clock::time_point asked) {
 
 Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOptions& how,
                              Clock::time_point asked, const ResumePoint& from) {
+  SLUICE_TRY(check_has_head(*runtime.model));
   SLUICE_TRY(check_prompt(prompt, *runtime.tokenizer));
   if (prompt.size() >= runtime.context_size) {
     return with_facts(
@@ -211,10 +213,14 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
       timeline.tokens().first(std::min(timeline.tokens().size(), prompt.size() - 1));
   const auto same = std::ranges::mismatch(past, prompt).in1 - past.begin();
   const auto reused = static_cast<size_t>(timeline.reach(same));
-  SLUICE_TRY(check_memory_for(reused, prompt.size(), prompt.size() - reused, 1));
+  Results results;
+  results.logits.chosen = {prompt.size() - 1};
+  const ResultBytes bytes = result_bytes(*runtime.model, results, prompt.size());
+  SLUICE_TRY(check_memory_for(reused, prompt.size(), prompt.size() - reused, &bytes));
   reset_run(asked);
-  // Frees those of a logits run now: check_memory_for() counted their memory as free.
-  if (logits.size() > logits_bytes(1)) logits = AlignedBuffer();
+  run->results = std::move(results);
+  // Frees those of the last run now: check_memory_for() counted their memory as free.
+  rows_given.keep_only(bytes);
   const uint64_t seed = how.seed ? *how.seed : random_seed();
   const size_t answer = std::min(from.answer.value_or(prompt.size()), prompt.size());
   run->generation.emplace(*runtime.tokenizer, how, prompt, answer, seed, from.draws);
@@ -230,6 +236,13 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
 }
 
 Status Session::start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions) {
+  Results wanted;
+  wanted.logits.all = all_positions;
+  if (!all_positions && !ids.empty()) wanted.logits.chosen = {ids.size() - 1};
+  return start_results(ids, batch, wanted);
+}
+
+Status Session::start_results(std::span<const TokenId> ids, int64_t batch, const Results& wanted) {
   State& s = *state_;
   if (running()) return busy();
   SLUICE_TRY(check_prompt(ids, *s.runtime.tokenizer));
@@ -242,20 +255,26 @@ Status Session::start_logits(std::span<const TokenId> ids, int64_t batch, bool a
                            "; give fewer or load with a larger context"),
                       {{"tokens", ids.size()}, {"room", s.runtime.context_size}});
   }
-  const size_t rows = all_positions ? ids.size() : 1;
+  const Model& model = *s.runtime.model;
+  SLUICE_TRY(check_results(model, wanted, ids.size()));
   const size_t pass_tokens =
       batch == 0 ? ids.size() : std::min(ids.size(), static_cast<size_t>(batch));
-  SLUICE_TRY(s.check_memory_for(0, ids.size(), pass_tokens, rows));
-  s.n_logits = 0;
-  SLUICE_TRY(s.make_room_for_logits(rows));
+  const ResultBytes bytes = result_bytes(model, wanted, ids.size());
+  const size_t rows = wanted.logits.count(ids.size());
+  SLUICE_TRY(s.check_memory_for(0, ids.size(), pass_tokens, &bytes,
+                                rows > 1 ? concat(" with the logits of ", rows, " positions")
+                                : bytes.hidden > 0 ? std::string(" with hidden states")
+                                                   : std::string()));
+  s.rows_given.n_logits = 0;
+  SLUICE_TRY(s.rows_given.make_room(bytes));
   s.resume_point = ResumePoint();
   Run& run = s.reset_run(Clock::now());
-  s.n_logits = rows * static_cast<size_t>(s.n_vocab());
+  s.rows_given.n_logits = rows * static_cast<size_t>(s.n_vocab());
   run.clock.started = run.clock.asked;
+  run.results = wanted;
   run.cursor.tokens.assign(ids.begin(), ids.end());
   run.cursor.n_prompt = ids.size();
   run.cursor.batch = run.cursor.end = pass_tokens;
-  run.cursor.all_positions = all_positions;
   s.stats.prompt_tokens = static_cast<int64_t>(ids.size());
   return {};
 }
@@ -321,7 +340,15 @@ void Session::cancel() {
 bool Session::running() const { return state_->run.has_value(); }
 
 std::span<const float> Session::logits() const {
-  return {state_->logits.as<float>(), state_->n_logits};
+  return {state_->rows_given.logits.as<float>(), state_->rows_given.n_logits};
+}
+
+std::span<const float> Session::hidden() const {
+  return {state_->rows_given.hidden.as<float>(), state_->rows_given.hidden.size() / 4};
+}
+
+std::span<const float> Session::pooled() const {
+  return {state_->rows_given.pooled.as<float>(), state_->rows_given.pooled.size() / 4};
 }
 
 }  // namespace sluice

@@ -10,6 +10,7 @@
 #include "engine.h"
 #include "session/generation.h"
 #include "session/pass_cursor.h"
+#include "session/result_rows.h"
 #include "session/run_clock.h"
 #include "session/runtime.h"
 #include "state/timeline.h"
@@ -28,17 +29,18 @@ struct PromptEncoding {
 };
 
 // The run that start() began, and how far it has come. A text is encoded first (`encoding`); then
-// the run generates (`generation`). A logits run has neither.
+// the run generates (`generation`). A run over given tokens has neither.
 struct Run {
   std::optional<PromptEncoding> encoding;
   PassCursor cursor;
+  Results results;  // one that generates: the logits of the last token
   std::optional<Generation> generation;
   RunClock clock;
   uint64_t refilled_before = 0;  // Weights::refilled_bytes() when it began
   bool cancelled = false;
   std::optional<Finish> finish;  // once decided; the generation's events come first
 
-  bool computes_logits() const { return !encoding && !generation; }
+  bool gives_results() const { return !encoding && !generation; }
   bool has_events() const { return generation && !generation->events.empty(); }
 };
 
@@ -49,6 +51,9 @@ struct ResumePoint {
   uint64_t draws = 0;            // of that seed's random numbers
   std::optional<size_t> answer;  // so many tokens stand before what that run wrote
 };
+
+// The error of a pass that computes numbers that are too large. `where`: in what part of the model.
+std::unexpected<Error> overflow(std::string_view where);
 
 struct Session::State {
   explicit State(Runtime& of);
@@ -61,15 +66,17 @@ struct Session::State {
   ResumePoint resume_point;
   PassState pass;
   std::optional<Run> run;
-  AlignedBuffer logits;
-  size_t n_logits = 0;
+  ResultRows rows_given;
   Stats stats;
 
   int64_t n_vocab() const { return runtime.n_vocab(); }
-  uint64_t held_bytes() const { return timeline.bytes() + pass.x.size() + logits.size(); }
+  int64_t n_embd() const { return runtime.model->config().n_embd; }
+  uint64_t held_bytes() const { return timeline.bytes() + pass.x.size() + rows_given.bytes(); }
   // Whether there is memory for passes of `pass_tokens` over the positions from `begin` to `end`,
-  // and for so many rows of logits. Fails with out_of_memory.
-  Status check_memory_for(size_t begin, size_t end, size_t pass_tokens, size_t rows) const;
+  // and for these results instead of those that the session has (null: it keeps them). Fails with
+  // out_of_memory, naming the session and `with`.
+  Status check_memory_for(size_t begin, size_t end, size_t pass_tokens,
+                          const ResultBytes* results = nullptr, std::string_view with = "") const;
   // The slot that a pass under way computes; -1: none is.
   int slot_now() const { return run ? run->cursor.slot(*runtime.model) : -1; }
 
@@ -91,13 +98,20 @@ struct Session::State {
   void mark_progress();
   Status begin_pass();
   bool embed();
-  Result<bool> run_head();
-  size_t logits_stride() const;
-  uint64_t logits_bytes(size_t rows) const;
-  Status make_room_for_logits(size_t rows);
-  void compact_logits();
   Status after_pass();
   Status sample_token();
+
+  // What it gives (session/results.cc). How such a slice ended: it waits for weights, it has
+  // computed a part, or all is done.
+  enum class ResultSlice : uint8_t { waits, computed, done };
+  Result<ResultSlice> run_results();
+  Result<ResultSlice> run_head();
+  bool run_output();
+  bool reach_head();
+  void keep_hidden(int64_t layer);
+  float* hidden_row(int64_t layer_index, size_t row) const;
+  size_t logits_stride() const;
+  void compact_logits();
 
   // Its file (session/writer.cc).
   Result<std::unique_ptr<SessionWriter>> make_writer(bool piece, size_t first) const;

@@ -77,6 +77,7 @@ class Mixture final : public Model {
 
   void embed(Pass&, const Work&) const override {}
   void run_layer(Pass&, const Work&) const override {}
+  void run_output(Pass&, const Work&) const override {}
   void run_head(Pass&, const Work&) const override {}
 };
 

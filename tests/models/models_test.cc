@@ -127,6 +127,7 @@ class OneLayer final : public Model {
     pass.attend(work, {});
     pass.attention_output(work, output_);
   }
+  void run_output(Pass& pass, const Work& work) const override { pass.output(work, {}); }
   void run_head(Pass& pass, const Work& work) const override { pass.logits(work, {}, head_); }
 
  private:
@@ -164,9 +165,15 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
   pass.embed(state, 0, n);
   for (int64_t block = 0; block < pass.n_blocks(state); ++block)
     EXPECT_TRUE(pass.run_block(state, 0, block));
-  std::vector<float> first(static_cast<size_t>(config->n_vocab) + 16), last = first;
-  EXPECT_TRUE(pass.run_head(state, 0, 0, first.data()));
-  EXPECT_TRUE(pass.run_head(state, n - 1, 0, last.data()));
+  const int64_t stride = config->n_vocab + 32;
+  std::vector<float> first(static_cast<size_t>(stride)), last = first, both(2 * first.size());
+  const int64_t ends[] = {n - 1, 0};
+  EXPECT_TRUE(pass.run_head(state, {ends + 1, 1}, 0, first.data(), stride));
+  EXPECT_TRUE(pass.run_head(state, {ends, 1}, 0, last.data(), stride));
+  // Together they have the same logits, in the order of the list.
+  EXPECT_TRUE(pass.run_head(state, ends, 0, both.data(), stride));
+  EXPECT_TRUE(std::ranges::equal(std::span(both).first(first.size()), last));
+  EXPECT_TRUE(std::ranges::equal(std::span(both).last(first.size()), first));
   pool.reset();  // its threads end before what they read
   return {first, last};
 }

@@ -1,0 +1,78 @@
+#include "session/result_rows.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "ops/matmul.h"
+
+namespace sluice {
+namespace {
+
+// Fails unless they ascend, each once, below `end`.
+template <typename T>
+Status check_ascending(const std::vector<T>& all, T end, std::string_view what) {
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i] < 0 || all[i] >= end) {
+      return fail(Code::invalid_argument, "results are asked of ", what, " ", all[i],
+                  "; there are those from 0 to ", end - 1);
+    }
+    if (i > 0 && all[i] <= all[i - 1]) {
+      return fail(Code::invalid_argument, "results are asked of ", what, " ", all[i], " after ",
+                  what, " ", all[i - 1], "; name each once, in ascending order");
+    }
+  }
+  return {};
+}
+
+Status check_positions(const Positions& positions, size_t n_tokens) {
+  if (positions.all && !positions.chosen.empty()) {
+    return fail(Code::invalid_argument,
+                "results are asked of all positions and of chosen ones; ask for one of both");
+  }
+  return check_ascending(positions.chosen, n_tokens, "position");
+}
+
+}  // namespace
+
+Status check_has_head(const Model& model) {
+  if (model.n_head_parts() > 0) return {};
+  return fail(Code::unsupported_model, "the model has no head (", model.config().architecture,
+              "): it makes vectors of texts and can't write any; take a model that writes text");
+}
+
+Status check_results(const Model& model, const Results& results, size_t n_tokens) {
+  SLUICE_TRY(check_positions(results.logits, n_tokens));
+  SLUICE_TRY(check_positions(results.hidden, n_tokens));
+  SLUICE_TRY(check_ascending(results.hidden_layers, model.config().n_layers + 1, "layer"));
+  return results.logits.count(n_tokens) > 0 ? check_has_head(model) : Status();
+}
+
+ResultBytes result_bytes(const Model& model, const Results& results, size_t n_tokens) {
+  const uint64_t width = 4 * static_cast<uint64_t>(model.config().n_embd);
+  const auto row = static_cast<uint64_t>(padded_rows(model.config().n_vocab));
+  return {.logits = 4 * row * results.logits.count(n_tokens),
+          .hidden = width * results.hidden.count(n_tokens) * results.hidden_layers.size(),
+          .pooled = results.pooling == Pooling::none ? 0 : width};
+}
+
+void ResultRows::keep_only(const ResultBytes& bytes) {
+  if (logits.size() != bytes.logits) logits = AlignedBuffer();
+  if (hidden.size() != bytes.hidden) hidden = AlignedBuffer();
+  if (pooled.size() != bytes.pooled) pooled = AlignedBuffer();
+}
+
+Status ResultRows::make_room(const ResultBytes& bytes) {
+  keep_only(bytes);
+  const std::pair<AlignedBuffer*, uint64_t> all[] = {
+      {&logits, bytes.logits}, {&hidden, bytes.hidden}, {&pooled, bytes.pooled}};
+  for (const auto& [buffer, size] : all) {
+    if (buffer->size() == size) continue;
+    SLUICE_ASSIGN(*buffer,
+                  AlignedBuffer::allocate(size, buffer == &logits ? "the logits" : "the results"));
+  }
+  return {};
+}
+
+}  // namespace sluice

@@ -1,0 +1,180 @@
+// A model without a head. Sluice has no such family yet, so the program brings one of its own: its
+// make_model() takes the place of the one in models/registry.cc, which the linker then leaves out.
+#include <cmath>
+
+#include "engine/memory_plan.h"
+#include "models/registry.h"
+#include "pass/binder.h"
+#include "pass/config_reader.h"
+#include "pass/pass.h"
+#include "reply/format.h"
+#include "session/results.h"
+#include "support/planned_engine.h"
+#include "support/session_files.h"
+
+namespace sluice {
+namespace {
+
+// The attention of a llama file's layers, which see both ways and have no RoPE, and its norm.
+class Encoder final : public Model {
+ public:
+  Encoder(const Config& config, const Cut& cut) : Model(config, cut, Head::none) {}
+
+  Status bind(const Gguf& gguf) {
+    ConfigReader reader(gguf, config_.architecture);
+    SLUICE_ASSIGN(layers_, read_layers(reader, config_));
+    SLUICE_TRY(reader.status());
+    Binder b(gguf, *this);
+    b.embedding();
+    b.token_table();
+    for (int64_t l = 0; l < config_.n_layers; ++l) {
+      LayerShape& shape = layers_[static_cast<size_t>(l)];
+      shape.both_ways = true;
+      b.layer(l);
+      Layer layer;
+      layer.norm = b.rms_norm("attn_norm", config_.n_embd, 1e-5f);
+      layer.qkv = b.qkv(shape);
+      layer.output = b.linear(Phase::output, "attn_output", config_.n_embd, shape.q_rows());
+      weights_.push_back(layer);
+    }
+    b.head();
+    norm_ = b.rms_norm("output_norm", config_.n_embd, 1e-5f);
+    if (!b.logits().empty()) return fail(Code::bad_file, "the model has a head");
+    return b.finish();
+  }
+  void embed(Pass& pass, const Work& work) const override { pass.embed(work); }
+  void run_layer(Pass& pass, const Work& work) const override {
+    const Layer& w = weights_[static_cast<size_t>(work.layer)];
+    pass.project(work, w.norm, w.qkv);
+    pass.attend(work, {});
+    pass.attention_output(work, w.output);
+  }
+  void run_output(Pass& pass, const Work& work) const override { pass.output(work, norm_); }
+  void run_head(Pass&, const Work&) const override { ADD_FAILURE() << "it has no head"; }
+
+ private:
+  struct Layer {
+    Norm norm;
+    Qkv qkv;
+    Linear output;
+  };
+  std::vector<Layer> weights_;
+  Norm norm_;
+};
+
+// Without what the encoder doesn't compute.
+const std::string& encoder_bytes() {
+  static const std::string bytes = [] {
+    GgufBuilder file = tiny_model_file(tiny_model_named("llama-f32"));
+    std::vector<std::string> names;
+    for (const auto& tensor : file.tensors) names.push_back(tensor.name);
+    for (const std::string& name : names)
+      if (name.find("ffn") != std::string::npos || name == "output.weight")
+        file.remove_tensor(name);
+    return file.build();
+  }();
+  return bytes;
+}
+
+std::vector<float> pooled(Engine& engine, const std::vector<TokenId>& ids,
+                          Pooling pooling = Pooling::mean) {
+  Results wanted;
+  wanted.pooling = pooling;
+  const Status started = engine.session().start_results(ids, 0, wanted);
+  EXPECT_TRUE(started.has_value()) << started.error().message;
+  const auto done = drive(engine.session(), [&](const Event& event) {
+    if (event.kind == Event::Kind::waiting && !engine.wait().has_value()) return false;
+    const PromptProgress progress = engine.session().prompt_progress();
+    EXPECT_LE(progress.computed, progress.total);
+    EXPECT_TRUE(std::isfinite(progress.seconds_left.value_or(0)));
+    return true;
+  });
+  EXPECT_TRUE(done.has_value()) << done.error().message;
+  EXPECT_TRUE(engine.session().logits().empty());
+  return {engine.session().pooled().begin(), engine.session().pooled().end()};
+}
+
+void expect_no_head(const Status& status) {
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(code_name(status.error().code), code_name(Code::unsupported_model));
+  EXPECT_NE(status.error().message.find("the model has no head"), std::string::npos);
+  EXPECT_NE(status.error().message.find("take a model that writes text"), std::string::npos);
+}
+
+TEST(Headless, GivesNoLogitsAndWritesNoText) {
+  const auto engine = load_bytes(encoder_bytes(), small(64));
+  ASSERT_NE(engine, nullptr);
+  Session& session = engine->session();
+  const std::vector<TokenId> ids = some_ids(9, 512);
+  expect_no_head(session.start_logits(ids, 0));
+  expect_no_head(session.start_logits(ids, 0, true));
+  expect_no_head(session.start("a", greedy(1)));
+  expect_no_head(session.start(ids, greedy(1)));
+  expect_no_head(session.start_reply(ids, greedy(1), {}));
+  EXPECT_FALSE(pooled(*engine, ids).empty());
+  expect_no_head(session.resume(greedy(1)));
+  EXPECT_FALSE(session.running());
+  EXPECT_FALSE(session.pooled().empty());  // a start that is refused leaves the results
+}
+
+TEST(Headless, GivesVectors) {
+  const auto engine = load_bytes(encoder_bytes(), small(512));
+  ASSERT_NE(engine, nullptr);
+  std::vector<TokenId> ids = some_ids(Pass::kBlockTokens + 44, 512);
+  Results wanted;
+  wanted.pooling = Pooling::mean;
+  wanted.hidden.chosen = {0, 1, 255, 256, ids.size() - 1};
+  wanted.hidden_layers = {0, engine->progress().layers_total};
+  ASSERT_TRUE(engine->session().start_results(ids, 0, wanted).has_value());
+  finish_run(*engine);
+  const std::vector<float> whole(engine->session().pooled().begin(),
+                                 engine->session().pooled().end());
+  ASSERT_FALSE(whole.empty());
+  EXPECT_EQ(engine->session().hidden().size(), 2 * 5 * whole.size());
+  EXPECT_EQ(pooled(*engine, ids), whole);
+  // The last token counts in the first one's row: the layers see both ways.
+  const std::vector<float> first = pooled(*engine, ids, Pooling::first);
+  ids.back() = (ids.back() + 1) % 512;
+  EXPECT_NE(pooled(*engine, ids, Pooling::first), first);
+}
+
+// The plan has the vector, and layers that are read again give the same one.
+TEST(Headless, ItsPlanHoldsWithAnyBudget) {
+  const TemporaryFile file(encoder_bytes());
+  const std::vector<TokenId> ids = some_ids(512, 512);
+  const auto whole = load_bytes(encoder_bytes(), small(512));
+  ASSERT_NE(whole, nullptr);
+  const std::vector<float> expected = pooled(*whole, ids);
+  const auto plan = plan_memory(whole->header(), small(512));
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  EXPECT_LT(plan->least, plan->total());
+  for (const uint64_t budget : {plan->least, (plan->least + plan->total()) / 2, plan->total()}) {
+    LoadOptions options = small(512);
+    options.memory_budget = budget;
+    const auto engine = Engine::open(file.path(), options);
+    ASSERT_TRUE(engine.has_value()) << engine.error().message;
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(pooled(**engine, ids), expected) << budget;
+    EXPECT_LE((*engine)->stats().resident_bytes, (*engine)->memory_plan().total());
+  }
+  LoadOptions options = small(512);
+  options.memory_budget = plan->least - 1;
+  const auto refused = Engine::open(file.path(), options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::budget_too_small);
+  // In the file's order, and as told.
+  const auto told = PlannedEngine::open(file.path(), small(512),
+                                        {.layer_places = 2, .head_parts = 3, .embedding_rows = 16});
+  ASSERT_TRUE(told.has_value()) << told.error().message;
+  EXPECT_EQ(pooled(**told, ids), expected);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Model>> make_model(const Gguf& gguf, const Cut& cut) {
+  SLUICE_ASSIGN(const Config config, read_config(gguf, "llama"));
+  auto model = std::make_unique<Encoder>(config, cut);
+  SLUICE_TRY(model->bind(gguf));
+  return model;
+}
+
+}  // namespace sluice
