@@ -38,7 +38,7 @@ Result<bool> Engine::identify() {
   State& s = *state_;
   if (!s.has_tokenizer)
     return fail(Code::invalid_argument, "the model's header has not arrived yet");
-  // A run may have taken what was missing; but runs must not wait for a cursor that stays behind.
+  // A run may have taken what was missing; but nothing must be read for a cursor that stays behind.
   if (s.identity->known() && s.identifying == nullptr) return true;
   SLUICE_TRY(s.check_or_close_source());
   s.note_arrivals();

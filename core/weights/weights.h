@@ -8,10 +8,12 @@
 // by strip (quant/matrix.h). A weight, scale or min that is NaN or infinite is an error, because
 // its results would differ between instruction sets.
 //
-// A slot's memory is its place. If not all weights fit, slots share places: a slot is evicted when
-// all cursors have passed it, and its place goes to the next absent slot. A run has a Cursor, its
-// position in the order of execution. Concurrent runs go through the slots together, so that a slot
-// is loaded once for all.
+// A slot's memory is its place. If not all weights fit, slots share places. A run has a Cursor, its
+// position in the order of execution. The next use of a slot is the least distance to it from any
+// cursor, in that order, which begins again after its end. What is used next is loaded first, and
+// the slot whose next use is farthest gives up its place for it. No slot gives up its place for one
+// that is used later, or while a run can go on to it without another one being loaded: so runs that
+// are at about the same slot share one reading. A run that pauses doesn't count (see Cursor).
 //
 // Single rows of the embedding table can be loaded before the whole table, or instead of it.
 //
@@ -60,10 +62,10 @@ class Weights {
   Status allocate();
 
   // --- loading: from any thread ----------------------------------------------------------------
-  // The next bytes to load, in the order of execution from the rearmost cursor's slot on. At most
-  // `bytes` bytes, but at least one unit: a chunk, or a strip if `bytes` is less than a chunk. Each
-  // want is given once; its place is valid until it is filled. If the result is empty, ask again
-  // after filled() and when a cursor has moved or ended: more may be wanted then.
+  // The next bytes to load, those of the slots that are used next first. At most `bytes` bytes, but
+  // at least one unit: a chunk, or a strip if `bytes` is less than a chunk. Each want is given
+  // once; its place is valid until it is filled. If the result is empty, ask again after filled()
+  // and when a cursor was used or has ended: more may be wanted then.
   std::vector<Want> wants(uint64_t bytes);
   // Call this when the n bytes from `offset` on are in place. Bytes of no tensor are ignored. Fails
   // with bad_file, naming tensor and row, if a number isn't finite; the weights can't be used then.
@@ -115,21 +117,24 @@ class Weights {
   SlotProgress view(int slot) const;
 
   // --- using them ------------------------------------------------------------------------------
-  // The position of a run, which cycles through the slots in ascending order. A slot in a shared
-  // place is evicted only when all cursors have passed it, so a run that pauses holds up the
-  // others. It must not outlive the weights. One thread at a time may use the cursors of a Weights.
+  // The position of a run, which cycles through the slots in ascending order. It must not outlive
+  // the weights. One thread at a time may use the cursors of a Weights.
+  //
+  // A run may pause for as long as it likes: when another has waited twice in a row and this cursor
+  // wasn't used in between, it counts as paused, and nothing is loaded or kept for it until it is
+  // used again. One that holds the last slot is between two passes, and keeps nothing for itself.
   class Cursor {
    public:
     explicit Cursor(Weights& weights);
     Cursor(const Cursor&) = delete;
     Cursor& operator=(const Cursor&) = delete;
     ~Cursor();
-    // Moves to `slot`. True: it is resident, and pinned until the cursor moves on or ends. False:
-    // it is wanted.
+    // Moves to `slot`, or asks for it again. True: it is resident, and pinned until this or another
+    // cursor is used next: so call it for each slice of work. False: it is wanted.
     bool move_to(int slot);
     // Asks for rows of the table, at most as many different ones as there are places. True: all can
-    // be read, and are pinned until rows_used(). False: they are wanted first of all, or another
-    // cursor has the places.
+    // be read, and are pinned until rows_used() or until another cursor is used. False: they are
+    // wanted first of all, or another cursor has the places.
     bool reach_rows(std::span<const int32_t> rows);
     void rows_used();
     int slot() const { return slot_; }
@@ -138,7 +143,10 @@ class Weights {
     friend class Weights;
     Weights& weights_;
     int slot_ = -1;
-    bool holds_ = false;  // it pins the slot
+    bool holds_ = false;     // the slot was resident when it was used last
+    bool waits_ = false;     // what it asked for last wasn't there
+    bool paused_ = false;    // others count, it doesn't
+    uint64_t last_use_ = 0;  // Weights::uses_ then
   };
 
   // Writes row `row` of a matrix to out[cols] as f32. For a row of the SingleRows table, rows()
@@ -146,7 +154,7 @@ class Weights {
   void read_row(int handle, int64_t row, float* out) const;
   // The same as the row is in the file. Of a vector, which is one row, all of it.
   void read_file_row(int handle, int64_t row, uint8_t* out) const;
-  // Valid while a cursor holds the slot or, if it has its own place, once it is resident.
+  // Valid while a cursor pins the slot or, if it has its own place, once it is resident.
   const Matrix& matrix(int handle) const { return parts_[static_cast<size_t>(handle)].matrix; }
   const float* vector(int handle) const {
     return reinterpret_cast<const float*>(matrix(handle).data);
@@ -170,7 +178,6 @@ class Weights {
     uint64_t bytes = 0;         // of memory
     uint8_t* memory = nullptr;  // its place
     bool shares_place = false;
-    int holders = 0;         // cursors that pin it
     uint32_t fills = 0;      // how often it became resident
     int missing = 0;         // parts not yet complete
     size_t asking = 0;       // index of the first of `parts` that isn't wholly wanted
@@ -189,14 +196,24 @@ class Weights {
     bool rest = false;  // the rows after the last whole strip
   };
 
+  // For each slot the slots from the nearest cursor, or from the front, to it: `next`. `kept` is
+  // the same, but 0 for those that a run under way can go on to with what is here or coming.
+  struct NextUses {
+    std::vector<int> next, kept;
+  };
+
   Status check_disjoint() const;
   Slot& at(int slot) { return slots_[static_cast<size_t>(slot)]; }
   const Slot& at(int slot) const { return slots_[static_cast<size_t>(slot)]; }
   bool give_place(int slot);
-  void make_room(int slot);
+  bool make_room(int use, const NextUses& uses);
   void clear_slot(int slot);
-  void leave(Cursor& cursor);
-  void advance_front();
+  void note_use(Cursor& cursor, bool waits);
+  bool is_between_passes(const Cursor& cursor) const;
+  int position(const Cursor& cursor) const;
+  bool is_pinned(int slot) const;
+  NextUses next_uses() const;
+  std::vector<int> missing_slots(const NextUses& uses) const;
   void finish_part(Part& part);
   void become_resident(Slot& slot);
   Result<Complete> mark_arrived(Part& part, ByteRange range);
@@ -230,7 +247,9 @@ class Weights {
   mutable std::mutex mutex_;  // for all below, and for what changes in parts_
   std::vector<Slot> slots_;
   std::vector<Cursor*> cursors_;
-  int front_ = 0;  // the slot that wants() begins with
+  const Cursor* current_ = nullptr;  // the one that was used last: its slot is pinned
+  uint64_t uses_ = 0;                // of all cursors
+  int front_ = 0;                    // where a cursor was last: counts if there is none
   std::vector<uint8_t*> free_places_;
   std::vector<RowPlace> row_places_;
   std::unordered_map<int64_t, size_t> place_of_row_;  // only rows_here() changes it
