@@ -19,18 +19,18 @@ bool Engine::State::take_identity() {
   }
   // It holds no slot while it waits for rows.
   if (identifying != nullptr && identifying->slot() >= 0) identifying.reset();
-  while (!identity->known()) {
-    // Of a table in no slot. Its rows have places, but not for all at once.
-    const auto rows = identity->missing_rows(model->token_table(), static_cast<size_t>(row_places));
-    if (rows.empty()) {
-      identity->end();
-      break;
+  // Of tables in no slot. Their rows have places, but not for all at once.
+  for (const int table : weights->row_tables()) {
+    while (!identity->known()) {
+      const auto rows = identity->missing_rows(table, static_cast<size_t>(row_places));
+      if (rows.empty()) break;
+      if (!identifying) identifying = std::make_unique<Weights::Cursor>(*weights);
+      if (!identifying->reach_rows(rows)) return false;
+      for (const TokenId row : rows) identity->take_row(*weights, table, row);
+      identifying->rows_used();
     }
-    if (!identifying) identifying = std::make_unique<Weights::Cursor>(*weights);
-    if (!identifying->reach_rows(rows)) return false;
-    for (const TokenId row : rows) identity->take_row(*weights, model->token_table(), row);
-    identifying->rows_used();
   }
+  if (!identity->known()) identity->end();
   return true;
 }
 

@@ -17,16 +17,19 @@ constexpr uint64_t kChunkBytes = 256 * 1024;
 // --- places --------------------------------------------------------------------------------------
 
 Weights::Weights(const TensorManifest& manifest, const SharedPlaces& shared, const SingleRows& rows)
-    : shared_(shared), single_(rows), slots_(static_cast<size_t>(manifest.n_slots())) {
+    : shared_(shared),
+      single_(rows),
+      slots_(static_cast<size_t>(manifest.n_slots())),
+      row_tables_(rows.tables.size()) {
   for (const Piece& piece : manifest.pieces()) {
     Part part;
-    if (static_cast<int>(parts_.size()) == single_.table) {
-      part.piece = piece;
+    part.piece = piece;
+    const int table = single_.index_of(static_cast<int>(parts_.size()));
+    if (table >= 0) {
       parts_.push_back(std::move(part));
-      make_row_places();
+      make_row_places(table);
       continue;
     }
-    part.piece = piece;
     part.matrix = Matrix{piece.type, piece.rows, piece.cols, nullptr, !piece.is_vector};
     part.unit = piece.bytes;
     if (part.matrix.packed) {
@@ -53,7 +56,20 @@ Weights::Weights(const TensorManifest& manifest, const SharedPlaces& shared, con
     at(slot).bytes = sizes.slot_memory(slot);
     if (!at(slot).shares_place) ++missing_own_;
   }
-  if (single_.table >= 0) find_table_parts();
+  for (RowTable& table : row_tables_) find_table_parts(table);
+}
+
+// A token's rows come together, so all tables have as many.
+Status Weights::check_tables() const {
+  for (const RowTable& table : row_tables_) {
+    const Piece& first = parts_[static_cast<size_t>(row_tables_[0].handle)].piece;
+    const Piece& piece = parts_[static_cast<size_t>(table.handle)].piece;
+    if (piece.rows == first.rows) continue;
+    return fail(Code::invalid_argument,
+                "two tables of single rows have different numbers of rows: ", first.tensor, " has ",
+                first.rows, ", ", piece.tensor, " has ", piece.rows);
+  }
+  return {};
 }
 
 // So the ends of the pieces in order_ ascend as their beginnings do.
@@ -70,6 +86,7 @@ Status Weights::check_disjoint() const {
 }
 
 Status Weights::allocate() {
+  SLUICE_TRY(check_tables());
   SLUICE_TRY(check_disjoint());
   // A 32-bit machine allocates less than 2 GiB at once.
   constexpr uint64_t kMostAtOnce = uint64_t{1} << 30;
@@ -78,8 +95,9 @@ Status Weights::allocate() {
     if (!slot.shares_place) places.emplace_back(slot.bytes, &slot.memory);
   if (shared_.enabled()) free_places_.resize(static_cast<size_t>(shared_.places));
   for (uint8_t*& place : free_places_) places.emplace_back(shared_place_bytes_, &place);
-  for (RowPlace& place : row_places_)
-    places.emplace_back(memory_of(place.part.piece), &place.part.place);
+  for (RowTable& table : row_tables_)
+    for (RowPlace& place : table.places)
+      places.emplace_back(memory_of(place.part.piece), &place.part.place);
   for (size_t i = 0; i < places.size();) {
     uint64_t bytes = 0;
     size_t end = i;
@@ -91,7 +109,8 @@ Status Weights::allocate() {
     for (; i < end; ++i) memory = (*places[i].second = memory) + places[i].first;
     memory_.push_back(std::move(buffer));
   }
-  for (RowPlace& place : row_places_) place.part.matrix.data = place.part.place;
+  for (RowTable& table : row_tables_)
+    for (RowPlace& place : table.places) place.part.matrix.data = place.part.place;
   return {};
 }
 
@@ -177,7 +196,7 @@ bool Weights::Cursor::move_to(int slot) {
 }
 
 bool Weights::Cursor::reach_rows(std::span<const int32_t> rows) {
-  if (weights_.table_resident()) return true;
+  if (weights_.tables_resident()) return true;
   const std::lock_guard lock(weights_.mutex_);
   const bool here = weights_.rows_here(*this, rows);
   weights_.note_use(*this, !here);
@@ -185,7 +204,7 @@ bool Weights::Cursor::reach_rows(std::span<const int32_t> rows) {
 }
 
 void Weights::Cursor::rows_used() {
-  if (weights_.table_resident()) return;
+  if (weights_.tables_resident()) return;
   const std::lock_guard lock(weights_.mutex_);
   if (weights_.rows_user_ == this) weights_.rows_user_ = nullptr;
 }
@@ -303,7 +322,8 @@ uint64_t Weights::held_bytes() const {
     }
   };
   for (const Part& part : parts_) add(part);
-  for (const RowPlace& place : row_places_) add(place.part);
+  for (const RowTable& table : row_tables_)
+    for (const RowPlace& place : table.places) add(place.part);
   return total;
 }
 

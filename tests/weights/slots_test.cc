@@ -216,7 +216,7 @@ struct RowsAndPart {
   explicit RowsAndPart(int64_t first) {
     table = manifest.add_rows(file.header, "qkv", 0, 48, 32, 0, 48).value_or(-1);
     part = manifest.add_rows(file.header, "qkv", 0, 48, 32, first, 48 - first).value_or(-1);
-    weights.emplace(manifest, SharedPlaces{}, SingleRows{.table = table, .places = 2});
+    weights.emplace(manifest, SharedPlaces{}, SingleRows{.tables = {table}, .places = 2});
     EXPECT_TRUE(weights->allocate().has_value());
   }
   uint64_t offset(uint64_t row) const { return manifest.piece(table).begin + row * 32 * 4; }
@@ -280,6 +280,110 @@ TEST(SingleRows, OfPausedRunsGiveUpTheirPlaces) {
   ASSERT_TRUE(other.reach_rows(second));
   EXPECT_EQ(one.last_of(10), 10.0f * 32 + 31);
   EXPECT_FALSE(paused.reach_rows(first));
+}
+
+// Two tables of 48 rows, of 32 and of 16 numbers; the second is whole in a slot as well if `late`.
+struct TwoTables {
+  std::string bytes;
+  Gguf header;
+  TensorManifest manifest{1};
+  int tables[2] = {-1, -1};
+  std::optional<Weights> weights;
+
+  explicit TwoTables(bool late) {
+    GgufBuilder file;
+    file.kv_string("general.architecture", "none");
+    for (const int64_t cols : {32, 16}) {
+      std::vector<float> numbers(static_cast<size_t>(cols * 48));
+      for (size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = static_cast<float>(1000 * cols) + static_cast<float>(i);
+      file.tensor("table" + std::to_string(cols), Type::F32, {static_cast<uint64_t>(cols), 48},
+                  bytes_of(numbers));
+    }
+    file.tensor("bias", Type::F32, {16}, std::string(64, '\0'));
+    bytes = file.build();
+    header = std::move(*parse_gguf(as_bytes(bytes), bytes.size()));
+    tables[0] = manifest.add_matrix(header, "table32", 0, 48, 32).value_or(-1);
+    EXPECT_TRUE(manifest.add_vector(header, "bias", 0, 16).has_value());
+    tables[1] = manifest.add_matrix(header, "table16", 0, 48, 16).value_or(-1);
+    if (late) {
+      EXPECT_TRUE(manifest.add_matrix(header, "table16", 0, 48, 16).has_value());
+    }
+    weights.emplace(manifest, SharedPlaces{}, rows());
+    EXPECT_TRUE(weights->allocate().has_value());
+  }
+  SingleRows rows() const { return {.tables = {tables[0], tables[1]}, .places = 2}; }
+  void bring(const std::vector<Want>& wants, bool rows) {
+    for (const Want& want : wants) {
+      std::memcpy(want.place.data(), bytes.data() + want.offset, want.place.size());
+      const Status status = rows ? weights->rows_filled(want.offset, want.place.size())
+                                 : weights->filled(want.offset, want.place.size());
+      EXPECT_TRUE(status.has_value()) << status.error().message;
+    }
+  }
+  float first_of(int table, int64_t row) const {
+    float values[32];
+    weights->read_row(tables[table], row, values);
+    return values[0];
+  }
+};
+
+TEST(SingleRows, OfSeveralTablesComeTogether) {
+  TwoTables two(false);
+  Weights& weights = *two.weights;
+  EXPECT_EQ(weights.bytes(), 2u * 32 * 4 + 2u * 16 * 4 + 64);
+  EXPECT_EQ(weights.row_tables(), two.rows().tables);
+  EXPECT_TRUE(weights.by_rows(two.tables[1]));
+  EXPECT_FALSE(weights.by_rows(two.tables[0] + 1));
+  Weights::Cursor cursor(weights);
+  for (const std::vector<int32_t>& rows :
+       {std::vector<int32_t>{5, 47}, std::vector<int32_t>{0}, std::vector<int32_t>{46, 0}}) {
+    EXPECT_FALSE(cursor.reach_rows(rows));
+    std::vector<Want> wants = weights.row_wants();
+    ASSERT_FALSE(wants.empty());
+    const std::vector<Want> last(wants.end() - 1, wants.end());
+    wants.pop_back();
+    two.bring(wants, true);
+    EXPECT_FALSE(cursor.reach_rows(rows));  // of one table a row is missing
+    two.bring(last, true);
+    ASSERT_TRUE(cursor.reach_rows(rows));
+    for (const int32_t row : rows) {
+      EXPECT_EQ(two.first_of(0, row), 32000.0f + 32.0f * static_cast<float>(row));
+      EXPECT_EQ(two.first_of(1, row), 16000.0f + 16.0f * static_cast<float>(row));
+    }
+    cursor.rows_used();
+  }
+  two.bring(weights.wants(UINT64_MAX), false);
+  EXPECT_FALSE(weights.all_resident());
+}
+
+// A table that is whole in a slot is read there; the other one's rows still come by themselves.
+TEST(SingleRows, OfATableThatIsHereAreNotWanted) {
+  TwoTables two(true);
+  Weights& weights = *two.weights;
+  two.bring(weights.wants(UINT64_MAX), false);
+  EXPECT_FALSE(weights.all_resident());
+  Weights::Cursor cursor(weights);
+  const int32_t rows[] = {9, 30};
+  EXPECT_FALSE(cursor.reach_rows(rows));
+  const std::vector<Want> wants = weights.row_wants();
+  ASSERT_EQ(wants.size(), 2u);
+  EXPECT_EQ(wants[0].place.size(), 32u * 4);
+  two.bring(wants, true);
+  ASSERT_TRUE(cursor.reach_rows(rows));
+  EXPECT_EQ(two.first_of(0, 30), 32000.0f + 32 * 30);
+  EXPECT_EQ(two.first_of(1, 30), 16000.0f + 16 * 30);
+}
+
+TEST(SingleRows, OfSeveralTablesAreOfTheSameTokens) {
+  const Fused file;
+  TensorManifest manifest(1);
+  const int one = manifest.add_rows(file.header, "qkv", 0, 48, 32, 0, 48).value_or(-1);
+  const int other = manifest.add_expert(file.header, "experts", 0, 3, 16, 32, 1).value_or(-1);
+  Weights weights(manifest, SharedPlaces{}, SingleRows{.tables = {one, other}, .places = 2});
+  const Status status = weights.allocate();
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(code_name(status.error().code), code_name(Code::invalid_argument));
 }
 
 TEST(SingleRows, AreReadInThePieceOnceItIsThere) {
