@@ -19,18 +19,18 @@ bool Engine::State::take_identity() {
   }
   // It holds no slot while it waits for rows.
   if (identifying != nullptr && identifying->slot() >= 0) identifying.reset();
-  while (!identity->known()) {
-    // Of a table in no slot. Its rows have places, but not for all at once.
-    const auto rows = identity->missing_rows(model->token_table(), static_cast<size_t>(row_places));
-    if (rows.empty()) {
-      identity->end();
-      break;
+  // Of tables in no slot. Their rows have places, but not for all at once.
+  for (const int table : weights->row_tables()) {
+    while (!identity->known()) {
+      const auto rows = identity->missing_rows(table, static_cast<size_t>(row_places));
+      if (rows.empty()) break;
+      if (!identifying) identifying = std::make_unique<Weights::Cursor>(*weights);
+      if (!identifying->reach_rows(rows)) return false;
+      for (const TokenId row : rows) identity->take_row(*weights, table, row);
+      identifying->rows_used();
     }
-    if (!identifying) identifying = std::make_unique<Weights::Cursor>(*weights);
-    if (!identifying->reach_rows(rows)) return false;
-    for (const TokenId row : rows) identity->take_row(*weights, model->token_table(), row);
-    identifying->rows_used();
   }
+  if (!identity->known()) identity->end();
   return true;
 }
 
@@ -38,7 +38,7 @@ Result<bool> Engine::identify() {
   State& s = *state_;
   if (!s.has_tokenizer)
     return fail(Code::invalid_argument, "the model's header has not arrived yet");
-  // A run may have taken what was missing; but runs must not wait for a cursor that stays behind.
+  // A run may have taken what was missing; but nothing must be read for a cursor that stays behind.
   if (s.identity->known() && s.identifying == nullptr) return true;
   SLUICE_TRY(s.check_or_close_source());
   s.note_arrivals();

@@ -83,7 +83,7 @@ MemoryPlan beside_weights(const Gguf& header, const LoadOptions& options, const 
 }
 
 SingleRows single_rows_of(const Model& model, int64_t places) {
-  return model.single_rows() ? SingleRows{model.token_table(), places} : SingleRows();
+  return model.single_rows() ? SingleRows{{model.token_table()}, places} : SingleRows();
 }
 
 // A model's memory, and what of it stays.

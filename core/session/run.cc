@@ -26,15 +26,15 @@ Weights::Cursor& Session::State::weights_cursor() {
   return *cursor;
 }
 
-// True if the slot is resident. It stays so until the run moves to another. If false, the slice
-// ends.
+// True if the slot is resident. It stays so for this slice. If false, the slice ends.
 bool Session::State::reach_slot(int slot) {
   // If all weights are resident, they stay so without cursors, which would take a hundredth of a
   // small model's time for a token.
   if (runtime.weights->all_resident() && !run->clock.waiting_since) return true;
   const bool moves = weights_cursor().slot() != slot;
   const bool here = weights_cursor().move_to(slot);
-  if (moves) runtime.wake_source();
+  // If it waits again, others may count as paused now, and more is wanted.
+  if (moves || !here) runtime.wake_source();
   record_waiting(!here);
   // Its place is another slot's later.
   if (here && !runtime.weights->stays(slot) && runtime.identity->lacks(slot))

@@ -97,7 +97,7 @@ Result<Weights::Complete> Weights::mark_arrived(Part& part, ByteRange range) {
 }
 
 bool Weights::is_refilled(const Part& part) const {
-  return part.piece.slot < 0 ? missing_table_parts_ < 0 : at(part.piece.slot).fills > 0;
+  return part.piece.slot < 0 ? table_of(part).missing_parts < 0 : at(part.piece.slot).fills > 0;
 }
 
 Status Weights::receive(Part& part, ByteRange range, Form form) {
@@ -198,10 +198,12 @@ void Weights::become_resident(Slot& slot) {
   ++arrivals_;
   if (slot.shares_place) return;
   --missing_own_;
-  if (missing_table_parts_ <= 0) return;
-  const size_t table = parts_[static_cast<size_t>(single_.table)].piece.tensor_index;
-  for (const int handle : slot.parts)
-    if (parts_[static_cast<size_t>(handle)].piece.tensor_index == table) --missing_table_parts_;
+  for (RowTable& table : row_tables_) {
+    if (table.missing_parts <= 0) continue;
+    const size_t tensor = parts_[static_cast<size_t>(table.handle)].piece.tensor_index;
+    for (const int handle : slot.parts)
+      if (parts_[static_cast<size_t>(handle)].piece.tensor_index == tensor) --table.missing_parts;
+  }
 }
 
 Weights::SlotProgress Weights::view(int index) const {

@@ -6,6 +6,11 @@
 
 namespace sluice {
 
+int SingleRows::index_of(int handle) const {
+  const auto found = std::ranges::find(tables, handle);
+  return found == tables.end() ? -1 : static_cast<int>(found - tables.begin());
+}
+
 uint64_t memory_of(const Piece& piece) {
   const bool widened = piece.is_vector && piece.type != Type::F32;
   const uint64_t floats = widened ? 4 * static_cast<uint64_t>(piece.cols) : 0;
@@ -29,10 +34,11 @@ uint64_t memory_of_rows(const Piece& matrix, int64_t places) {
 WeightSizes::WeightSizes(const TensorManifest& manifest, const SingleRows& rows)
     : slots_(static_cast<size_t>(manifest.n_slots())) {
   for (const Piece& piece : manifest.pieces()) add(piece);
-  if (rows.table < 0) return;
-  const Piece& table = manifest.piece(rows.table);
-  remove(table);
-  rows_memory_ = memory_of_rows(table, rows.places);
+  for (const int handle : rows.tables) {
+    const Piece& table = manifest.piece(handle);
+    remove(table);
+    rows_memory_ += memory_of_rows(table, rows.places);
+  }
 }
 
 void WeightSizes::add(const Piece& piece) {

@@ -18,12 +18,16 @@ struct SharedPlaces {
   bool enabled() const { return places > 0 && static_cast<size_t>(places) < slots.size(); }
 };
 
-// The matrix with the handle `table` (-1: none) belongs to no slot: a cache holds `places` rows of
-// it. Slots that are never evicted may have the same bytes (tied embeddings, a late table). If they
-// have all of them, rows are read there once those are resident.
+// The matrices with the handles `tables` belong to no slot: a cache holds `places` rows of each.
+// They have a row for each token of the vocabulary: a token's rows come together. Slots that are
+// never evicted may have the same bytes (tied embeddings, a late table). If they have all of a
+// table's, its rows are read there once those are resident.
 struct SingleRows {
-  int table = -1;
+  std::vector<int> tables;
   int64_t places = 0;
+
+  // The matrix's place in the list; -1: it isn't in it.
+  int index_of(int handle) const;
 };
 
 // Bytes of memory for a piece, whole units of kAlignment. A vector of 16-bit floats has its f32
@@ -36,7 +40,7 @@ uint64_t memory_of_rows(const Piece& matrix, int64_t places);
 
 class WeightSizes {
  public:
-  // Of all pieces in their slots, but for the table of `rows`.
+  // Of all pieces in their slots, but for the tables of `rows`.
   explicit WeightSizes(const TensorManifest& manifest, const SingleRows& rows = {});
 
   // For what a manifest would be that is divided in another way. add() makes the piece's slot if

@@ -17,16 +17,19 @@ constexpr uint64_t kChunkBytes = 256 * 1024;
 // --- places --------------------------------------------------------------------------------------
 
 Weights::Weights(const TensorManifest& manifest, const SharedPlaces& shared, const SingleRows& rows)
-    : shared_(shared), single_(rows), slots_(static_cast<size_t>(manifest.n_slots())) {
+    : shared_(shared),
+      single_(rows),
+      slots_(static_cast<size_t>(manifest.n_slots())),
+      row_tables_(rows.tables.size()) {
   for (const Piece& piece : manifest.pieces()) {
     Part part;
-    if (static_cast<int>(parts_.size()) == single_.table) {
-      part.piece = piece;
+    part.piece = piece;
+    const int table = single_.index_of(static_cast<int>(parts_.size()));
+    if (table >= 0) {
       parts_.push_back(std::move(part));
-      make_row_places();
+      make_row_places(table);
       continue;
     }
-    part.piece = piece;
     part.matrix = Matrix{piece.type, piece.rows, piece.cols, nullptr, !piece.is_vector};
     part.unit = piece.bytes;
     if (part.matrix.packed) {
@@ -53,7 +56,20 @@ Weights::Weights(const TensorManifest& manifest, const SharedPlaces& shared, con
     at(slot).bytes = sizes.slot_memory(slot);
     if (!at(slot).shares_place) ++missing_own_;
   }
-  if (single_.table >= 0) find_table_parts();
+  for (RowTable& table : row_tables_) find_table_parts(table);
+}
+
+// A token's rows come together, so all tables have as many.
+Status Weights::check_tables() const {
+  for (const RowTable& table : row_tables_) {
+    const Piece& first = parts_[static_cast<size_t>(row_tables_[0].handle)].piece;
+    const Piece& piece = parts_[static_cast<size_t>(table.handle)].piece;
+    if (piece.rows == first.rows) continue;
+    return fail(Code::invalid_argument,
+                "two tables of single rows have different numbers of rows: ", first.tensor, " has ",
+                first.rows, ", ", piece.tensor, " has ", piece.rows);
+  }
+  return {};
 }
 
 // So the ends of the pieces in order_ ascend as their beginnings do.
@@ -70,6 +86,7 @@ Status Weights::check_disjoint() const {
 }
 
 Status Weights::allocate() {
+  SLUICE_TRY(check_tables());
   SLUICE_TRY(check_disjoint());
   // A 32-bit machine allocates less than 2 GiB at once.
   constexpr uint64_t kMostAtOnce = uint64_t{1} << 30;
@@ -78,8 +95,9 @@ Status Weights::allocate() {
     if (!slot.shares_place) places.emplace_back(slot.bytes, &slot.memory);
   if (shared_.enabled()) free_places_.resize(static_cast<size_t>(shared_.places));
   for (uint8_t*& place : free_places_) places.emplace_back(shared_place_bytes_, &place);
-  for (RowPlace& place : row_places_)
-    places.emplace_back(memory_of(place.part.piece), &place.part.place);
+  for (RowTable& table : row_tables_)
+    for (RowPlace& place : table.places)
+      places.emplace_back(memory_of(place.part.piece), &place.part.place);
   for (size_t i = 0; i < places.size();) {
     uint64_t bytes = 0;
     size_t end = i;
@@ -91,7 +109,8 @@ Status Weights::allocate() {
     for (; i < end; ++i) memory = (*places[i].second = memory) + places[i].first;
     memory_.push_back(std::move(buffer));
   }
-  for (RowPlace& place : row_places_) place.part.matrix.data = place.part.place;
+  for (RowTable& table : row_tables_)
+    for (RowPlace& place : table.places) place.part.matrix.data = place.part.place;
   return {};
 }
 
@@ -134,23 +153,23 @@ void Weights::clear_slot(int index) {
   free_places_.push_back(std::exchange(slot.memory, nullptr));
 }
 
-// If an absent slot needs a place: evicts the idle slot whose next use is farthest. Idle: no cursor
-// pins it and it isn't being loaded.
-void Weights::make_room(int index) {
-  if (!at(index).shares_place || at(index).state != SlotState::absent || !free_places_.empty())
-    return;
-  const auto first = std::ranges::lower_bound(shared_.slots, index) - shared_.slots.begin();
-  const size_t n = shared_.slots.size();
-  for (size_t ahead = n - 1; ahead > 0; --ahead) {
-    const int other = shared_.slots[(static_cast<size_t>(first) + ahead) % n];
+// Evicts the slot in a shared place whose next use is farthest, if it is farther than `use`, that
+// of the slot that needs a place. A slot that is being loaded or that is pinned stays. False: none
+// was evicted.
+bool Weights::make_room(int use, const NextUses& uses) {
+  int farthest = -1, farthest_use = use;
+  const auto is_asked = [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; };
+  for (const int other : shared_.slots) {
+    const int kept = uses.kept[static_cast<size_t>(other)];
     const Slot& slot = at(other);
-    const auto is_asked = [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; };
-    if (slot.holders == 0 &&
-        (slot.state == SlotState::resident ||
-         (slot.state == SlotState::arriving && std::ranges::none_of(slot.parts, is_asked)))) {
-      return clear_slot(other);
-    }
+    if (kept <= farthest_use || slot.state == SlotState::absent || is_pinned(other)) continue;
+    if (slot.state == SlotState::arriving && std::ranges::any_of(slot.parts, is_asked)) continue;
+    farthest = other;
+    farthest_use = kept;
   }
+  if (farthest < 0) return false;
+  clear_slot(farthest);
+  return true;
 }
 
 // --- cursors -------------------------------------------------------------------------------------
@@ -162,59 +181,99 @@ Weights::Cursor::Cursor(Weights& weights) : weights_(weights) {
 
 Weights::Cursor::~Cursor() {
   const std::lock_guard lock(weights_.mutex_);
-  weights_.leave(*this);
   std::erase(weights_.cursors_, this);
+  if (weights_.current_ == this) weights_.current_ = nullptr;
   if (weights_.rows_user_ == this) weights_.rows_user_ = nullptr;
 }
 
 bool Weights::Cursor::move_to(int slot) {
   const std::lock_guard lock(weights_.mutex_);
-  if (slot != slot_) {
-    weights_.leave(*this);
-    slot_ = slot;
-    weights_.advance_front();
-  }
-  Slot& here = weights_.at(slot);
-  if (!holds_ && here.state == SlotState::resident) {
-    ++here.holders;
-    holds_ = true;
-  }
+  slot_ = slot;
+  holds_ = weights_.state(slot) == SlotState::resident;
+  weights_.note_use(*this, !holds_);
+  weights_.front_ = weights_.position(*this);
   return holds_;
 }
 
 bool Weights::Cursor::reach_rows(std::span<const int32_t> rows) {
-  if (weights_.table_resident()) return true;
+  if (weights_.tables_resident()) return true;
   const std::lock_guard lock(weights_.mutex_);
-  return weights_.rows_here(*this, rows);
+  const bool here = weights_.rows_here(*this, rows);
+  weights_.note_use(*this, !here);
+  return here;
 }
 
 void Weights::Cursor::rows_used() {
-  if (weights_.table_resident()) return;
+  if (weights_.tables_resident()) return;
   const std::lock_guard lock(weights_.mutex_);
   if (weights_.rows_user_ == this) weights_.rows_user_ = nullptr;
 }
 
-// The cursor is no longer at its slot.
-void Weights::leave(Cursor& cursor) {
-  const int slot = std::exchange(cursor.slot_, -1);
-  if (slot < 0) return;
-  if (std::exchange(cursor.holds_, false)) --at(slot).holders;
+// A cursor has asked for a slot or for rows, and waits for them or not. If it waits once more, the
+// others that were not used in between count as paused.
+void Weights::note_use(Cursor& cursor, bool waits) {
+  if (waits && cursor.waits_) {
+    for (Cursor* other : cursors_)
+      if (other->last_use_ < cursor.last_use_) other->paused_ = true;
+    if (rows_user_ != nullptr && rows_user_->paused_) rows_user_ = nullptr;
+  }
+  cursor.waits_ = waits;
+  cursor.paused_ = false;
+  cursor.last_use_ = ++uses_;
+  current_ = &cursor;
 }
 
-// Moves the front to the rearmost cursor, and evicts the slots that all cursors have passed. So a
-// new run waits until the others have cycled round to its slot; then all advance together.
-void Weights::advance_front() {
+// Runs compute the last slot in one slice, so who holds it is done with it, and may stay there for
+// long: a run is paused between two tokens.
+bool Weights::is_between_passes(const Cursor& cursor) const {
+  return cursor.holds_ && cursor.slot_ == static_cast<int>(slots_.size()) - 1;
+}
+
+int Weights::position(const Cursor& cursor) const {
+  return is_between_passes(cursor) ? 0 : cursor.slot_;
+}
+
+bool Weights::is_pinned(int slot) const {
+  return current_ != nullptr && current_->holds_ && current_->slot_ == slot;
+}
+
+Weights::NextUses Weights::next_uses() const {
   const auto n_slots = static_cast<int>(slots_.size());
-  int nearest = n_slots;
+  NextUses uses;
+  uses.next.assign(slots_.size(), n_slots);
+  uses.kept = uses.next;
+  const auto is_coming = [&](const Slot& slot) {
+    if (slot.state != SlotState::arriving) return slot.state == SlotState::resident;
+    return std::ranges::any_of(
+        slot.parts, [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; });
+  };
+  const auto add = [&](int from, bool is_under_way) {
+    bool in_reach = is_under_way;
+    for (int ahead = 0; ahead < n_slots; ++ahead) {
+      const auto slot = static_cast<size_t>((from + ahead) % n_slots);
+      in_reach = in_reach && is_coming(slots_[slot]);
+      uses.next[slot] = std::min(uses.next[slot], ahead);
+      uses.kept[slot] = std::min(uses.kept[slot], in_reach ? 0 : ahead);
+    }
+  };
+  bool any = false;
   for (const Cursor* cursor : cursors_) {
-    if (cursor->slot_ >= 0)
-      nearest = std::min(nearest, (cursor->slot_ - front_ + n_slots) % n_slots);
+    if (cursor->slot_ < 0 || cursor->paused_) continue;
+    add(position(*cursor), !is_between_passes(*cursor));
+    any = true;
   }
-  if (nearest == n_slots) return;
-  for (; nearest > 0; --nearest) {
-    if (at(front_).shares_place && at(front_).state == SlotState::resident) clear_slot(front_);
-    front_ = (front_ + 1) % n_slots;
-  }
+  if (!any) add(front_, false);
+  return uses;
+}
+
+// The slots that aren't resident, those that are used next first.
+std::vector<int> Weights::missing_slots(const NextUses& uses) const {
+  std::vector<int> slots;
+  for (int slot = 0; slot < static_cast<int>(slots_.size()); ++slot)
+    if (state(slot) != SlotState::resident) slots.push_back(slot);
+  std::ranges::sort(
+      slots, {}, [&](int slot) { return std::pair(uses.next[static_cast<size_t>(slot)], slot); });
+  return slots;
 }
 
 // --- wants ---------------------------------------------------------------------------------------
@@ -223,13 +282,15 @@ std::vector<Want> Weights::wants(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const uint64_t all = bytes;
   std::vector<Want> wants;
-  advance_front();
-  make_room(front_);
-  const auto n_slots = static_cast<int>(slots_.size());
-  for (int ahead = 0; ahead < n_slots; ++ahead) {
-    const int index = (front_ + ahead) % n_slots;
+  const NextUses uses = next_uses();
+  bool full = false;  // no slot gives up its place for this one or for those that are used later
+  for (const int index : missing_slots(uses)) {
     Slot& slot = at(index);
-    if (slot.state == SlotState::absent && !give_place(index)) continue;
+    if (slot.state == SlotState::absent) {
+      if (slot.shares_place && free_places_.empty())
+        full = full || !make_room(uses.next[static_cast<size_t>(index)], uses);
+      if (!give_place(index)) continue;
+    }
     if (slot.state != SlotState::arriving) continue;
     for (; slot.asking < slot.parts.size(); ++slot.asking) {
       Part& part = parts_[static_cast<size_t>(slot.parts[slot.asking])];
@@ -261,7 +322,8 @@ uint64_t Weights::held_bytes() const {
     }
   };
   for (const Part& part : parts_) add(part);
-  for (const RowPlace& place : row_places_) add(place.part);
+  for (const RowTable& table : row_tables_)
+    for (const RowPlace& place : table.places) add(place.part);
   return total;
 }
 

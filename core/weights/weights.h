@@ -8,12 +8,14 @@
 // by strip (quant/matrix.h). A weight, scale or min that is NaN or infinite is an error, because
 // its results would differ between instruction sets.
 //
-// A slot's memory is its place. If not all weights fit, slots share places: a slot is evicted when
-// all cursors have passed it, and its place goes to the next absent slot. A run has a Cursor, its
-// position in the order of execution. Concurrent runs go through the slots together, so that a slot
-// is loaded once for all.
+// A slot's memory is its place. If not all weights fit, slots share places. A run has a Cursor, its
+// position in the order of execution. The next use of a slot is the least distance to it from any
+// cursor, in that order, which begins again after its end. What is used next is loaded first, and
+// the slot whose next use is farthest gives up its place for it. No slot gives up its place for one
+// that is used later, or while a run can go on to it without another one being loaded: so runs that
+// are at about the same slot share one reading. A run that pauses doesn't count (see Cursor).
 //
-// Single rows of the embedding table can be loaded before the whole table, or instead of it.
+// Single rows of tables (the embedding) can be loaded before the whole table, or instead of it.
 //
 // A piece is divided into chunks of whole strips. Packed chunks can be kept outside and loaded
 // packed the next time (packed_copy.h).
@@ -56,14 +58,15 @@ class Weights {
   uint64_t bytes() const { return bytes_; }  // of memory, for all places
   // Allocates that memory. Call it once, before the functions below. Fails with out_of_memory, or
   // with invalid_argument if two pieces of slots have the same bytes of the file: filled() couldn't
-  // tell for which of them bytes have come.
+  // tell for which of them bytes have come; or if tables of SingleRows have different numbers of
+  // rows.
   Status allocate();
 
   // --- loading: from any thread ----------------------------------------------------------------
-  // The next bytes to load, in the order of execution from the rearmost cursor's slot on. At most
-  // `bytes` bytes, but at least one unit: a chunk, or a strip if `bytes` is less than a chunk. Each
-  // want is given once; its place is valid until it is filled. If the result is empty, ask again
-  // after filled() and when a cursor has moved or ended: more may be wanted then.
+  // The next bytes to load, those of the slots that are used next first. At most `bytes` bytes, but
+  // at least one unit: a chunk, or a strip if `bytes` is less than a chunk. Each want is given
+  // once; its place is valid until it is filled. If the result is empty, ask again after filled()
+  // and when a cursor was used or has ended: more may be wanted then.
   std::vector<Want> wants(uint64_t bytes);
   // Call this when the n bytes from `offset` on are in place. Bytes of no tensor are ignored. Fails
   // with bad_file, naming tensor and row, if a number isn't finite; the weights can't be used then.
@@ -76,7 +79,7 @@ class Weights {
   // places, if it has the whole chunk, before they count as arrived. No thread may call filled()
   // meanwhile.
   void keep_packed(PackedKeeper* keeper) { packed_keeper_ = keeper; }
-  // The same for rows of the embedding table that a cursor waits for; load these first. A byte of
+  // The same for rows of the tables that a cursor waits for; load these first. A byte of
   // the file can be wanted twice: as part of a row and of a slot.
   std::vector<Want> row_wants();
   Status rows_filled(uint64_t offset, uint64_t n);
@@ -93,14 +96,15 @@ class Weights {
   SlotState state(int slot) const {
     return slots_[static_cast<size_t>(slot)].state.load(std::memory_order_acquire);
   }
-  // All slots and all rows of the table are resident, and stay so: nothing more is wanted.
+  // All slots and all rows of the tables are resident, and stay so: nothing more is wanted.
   bool all_resident() const {
-    return resident_slots_.load() == static_cast<int>(slots_.size()) && table_resident();
+    return resident_slots_.load() == static_cast<int>(slots_.size()) && tables_resident();
   }
   // The slot has a place of its own: once it is resident, it stays so.
   bool stays(int slot) const { return !slots_[static_cast<size_t>(slot)].shares_place; }
   // The matrix is held as single rows, in no slot.
-  bool by_rows(int handle) const { return handle == single_.table; }
+  bool by_rows(int handle) const { return single_.index_of(handle) >= 0; }
+  const std::vector<int>& row_tables() const { return single_.tables; }  // all such matrices
   // Every slot with a place of its own is resident.
   bool ready() const { return missing_own_.load() == 0; }
 
@@ -115,21 +119,24 @@ class Weights {
   SlotProgress view(int slot) const;
 
   // --- using them ------------------------------------------------------------------------------
-  // The position of a run, which cycles through the slots in ascending order. A slot in a shared
-  // place is evicted only when all cursors have passed it, so a run that pauses holds up the
-  // others. It must not outlive the weights. One thread at a time may use the cursors of a Weights.
+  // The position of a run, which cycles through the slots in ascending order. It must not outlive
+  // the weights. One thread at a time may use the cursors of a Weights.
+  //
+  // A run may pause for as long as it likes: when another has waited twice in a row and this cursor
+  // wasn't used in between, it counts as paused, and nothing is loaded or kept for it until it is
+  // used again. One that holds the last slot is between two passes, and keeps nothing for itself.
   class Cursor {
    public:
     explicit Cursor(Weights& weights);
     Cursor(const Cursor&) = delete;
     Cursor& operator=(const Cursor&) = delete;
     ~Cursor();
-    // Moves to `slot`. True: it is resident, and pinned until the cursor moves on or ends. False:
-    // it is wanted.
+    // Moves to `slot`, or asks for it again. True: it is resident, and pinned until this or another
+    // cursor is used next: so call it for each slice of work. False: it is wanted.
     bool move_to(int slot);
-    // Asks for rows of the table, at most as many different ones as there are places. True: all can
-    // be read, and are pinned until rows_used(). False: they are wanted first of all, or another
-    // cursor has the places.
+    // Asks for rows of all tables, at most as many different ones as a table has places. True: all
+    // can be read, and are pinned until rows_used() or until another cursor is used. False: they
+    // are wanted first of all, or another cursor has the places.
     bool reach_rows(std::span<const int32_t> rows);
     void rows_used();
     int slot() const { return slot_; }
@@ -138,15 +145,18 @@ class Weights {
     friend class Weights;
     Weights& weights_;
     int slot_ = -1;
-    bool holds_ = false;  // it pins the slot
+    bool holds_ = false;     // the slot was resident when it was used last
+    bool waits_ = false;     // what it asked for last wasn't there
+    bool paused_ = false;    // others count, it doesn't
+    uint64_t last_use_ = 0;  // Weights::uses_ then
   };
 
-  // Writes row `row` of a matrix to out[cols] as f32. For a row of the SingleRows table, rows()
-  // must have said that it can be read.
+  // Writes row `row` of a matrix to out[cols] as f32. For a row of a SingleRows table,
+  // reach_rows() must have said that it can be read.
   void read_row(int handle, int64_t row, float* out) const;
   // The same as the row is in the file. Of a vector, which is one row, all of it.
   void read_file_row(int handle, int64_t row, uint8_t* out) const;
-  // Valid while a cursor holds the slot or, if it has its own place, once it is resident.
+  // Valid while a cursor pins the slot or, if it has its own place, once it is resident.
   const Matrix& matrix(int handle) const { return parts_[static_cast<size_t>(handle)].matrix; }
   const float* vector(int handle) const {
     return reinterpret_cast<const float*>(matrix(handle).data);
@@ -170,18 +180,26 @@ class Weights {
     uint64_t bytes = 0;         // of memory
     uint8_t* memory = nullptr;  // its place
     bool shares_place = false;
-    int holders = 0;         // cursors that pin it
     uint32_t fills = 0;      // how often it became resident
     int missing = 0;         // parts not yet complete
     size_t asking = 0;       // index of the first of `parts` that isn't wholly wanted
     std::vector<int> parts;  // handles, in the order of TensorManifest
   };
-  // A place for one row of the SingleRows table.
+  // A place for one row of a SingleRows table. Its piece's slot is -1 - the table's index.
   struct RowPlace {
     Part part;
     int64_t row = -1;      // the row that has it
     uint64_t request = 0;  // the last one for this row
     bool on_the_way() const { return part.asked > 0 && part.done < part.piece.bytes; }
+  };
+  struct RowTable {
+    int handle = -1;
+    std::vector<int> parts;  // handles of the pieces that have its bytes as well
+    // Of these, those that aren't resident; -1: they don't have the whole table.
+    std::atomic<int> missing_parts{-1};
+    std::vector<RowPlace> places;
+    std::unordered_map<int64_t, size_t> place_of_row;  // only rows_here() changes it
+    size_t next_place = 0;                             // where place_for_row() looks first
   };
   // What is complete now that a range has arrived.
   struct Complete {
@@ -189,14 +207,25 @@ class Weights {
     bool rest = false;  // the rows after the last whole strip
   };
 
+  // For each slot the slots from the nearest cursor, or from the front, to it: `next`. `kept` is
+  // the same, but 0 for those that a run under way can go on to with what is here or coming.
+  struct NextUses {
+    std::vector<int> next, kept;
+  };
+
+  Status check_tables() const;
   Status check_disjoint() const;
   Slot& at(int slot) { return slots_[static_cast<size_t>(slot)]; }
   const Slot& at(int slot) const { return slots_[static_cast<size_t>(slot)]; }
   bool give_place(int slot);
-  void make_room(int slot);
+  bool make_room(int use, const NextUses& uses);
   void clear_slot(int slot);
-  void leave(Cursor& cursor);
-  void advance_front();
+  void note_use(Cursor& cursor, bool waits);
+  bool is_between_passes(const Cursor& cursor) const;
+  int position(const Cursor& cursor) const;
+  bool is_pinned(int slot) const;
+  NextUses next_uses() const;
+  std::vector<int> missing_slots(const NextUses& uses) const;
   void finish_part(Part& part);
   void become_resident(Slot& slot);
   Result<Complete> mark_arrived(Part& part, ByteRange range);
@@ -204,13 +233,18 @@ class Weights {
   Status receive(Part& part, ByteRange range, Form form);
   void give_packed(const Part& part, ByteRange range) const;
   std::vector<int>::const_iterator first_piece_ending_after(uint64_t at) const;
-  void make_row_places();
-  void find_table_parts();
-  const Part* resident_part_with(int64_t row) const;
+  void make_row_places(int index);
+  void find_table_parts(RowTable& table);
+  const RowTable& table_of(const Part& row) const {
+    return row_tables_[static_cast<size_t>(-1 - row.piece.slot)];
+  }
+  const Part* resident_part_with(const RowTable& table, int64_t row) const;
   std::pair<const Matrix*, int64_t> matrix_with(int handle, int64_t row) const;
-  bool table_resident() const { return single_.table < 0 || missing_table_parts_.load() == 0; }
+  bool tables_resident() const;
   bool rows_here(const Cursor& cursor, std::span<const int32_t> rows);
-  RowPlace* place_for_row();
+  bool rows_of_table_here(RowTable& table, std::span<const int32_t> rows);
+  RowPlace* place_for_row(RowTable& table);
+  Status table_filled(RowTable& table, uint64_t offset, uint64_t n);
   Status pack(const Part& part, const Complete& what, uint8_t* scratch) const;
   static Status check_bytes(uint64_t offset, uint64_t n);
   static Status check_rows(const Part& part, int64_t first, const uint8_t* rows, int64_t n);
@@ -218,9 +252,8 @@ class Weights {
   SharedPlaces shared_;
   SingleRows single_;
   std::vector<Part> parts_;  // by handle
-  // Handles by their offset in the file, without the SingleRows table. No two overlap.
+  // Handles by their offset in the file, without the SingleRows tables. No two overlap.
   std::vector<int> order_;
-  std::vector<int> table_parts_;  // handles of the pieces that have the table's bytes as well
   PackedKeeper* packed_keeper_ = nullptr;
   uint64_t longest_strip_ = 0;
   uint64_t shared_place_bytes_ = 0;  // of each shared place
@@ -230,19 +263,17 @@ class Weights {
   mutable std::mutex mutex_;  // for all below, and for what changes in parts_
   std::vector<Slot> slots_;
   std::vector<Cursor*> cursors_;
-  int front_ = 0;  // the slot that wants() begins with
+  const Cursor* current_ = nullptr;  // the one that was used last: its slot is pinned
+  uint64_t uses_ = 0;                // of all cursors
+  int front_ = 0;                    // where a cursor was last: counts if there is none
   std::vector<uint8_t*> free_places_;
-  std::vector<RowPlace> row_places_;
-  std::unordered_map<int64_t, size_t> place_of_row_;  // only rows_here() changes it
-  const Cursor* rows_user_ = nullptr;                 // has asked for rows and not yet used them
-  uint64_t row_requests_ = 0;                         // calls of rows_here()
-  size_t next_row_place_ = 0;                         // where place_for_row() looks first
-  std::vector<AlignedBuffer> scratch_;                // of one strip each, not in use
+  std::vector<RowTable> row_tables_;    // in the order of SingleRows
+  const Cursor* rows_user_ = nullptr;   // has asked for rows and not yet used them
+  uint64_t row_requests_ = 0;           // calls of rows_here()
+  std::vector<AlignedBuffer> scratch_;  // of one strip each, not in use
   std::atomic<int> resident_slots_{0};
   std::atomic<uint64_t> arrivals_{0};
   std::atomic<int> missing_own_{0};  // slots with places of their own that aren't resident
-  // Of table_parts_, those that aren't resident; -1: they don't have the whole table.
-  std::atomic<int> missing_table_parts_{-1};
   std::atomic<uint64_t> refilled_bytes_{0};
 };
 

@@ -46,11 +46,11 @@ LoadOptions with_budget(uint64_t budget, uint32_t context = 300) {
 }
 
 // Bytes of memory for a slot: f32 values of 16-bit vectors, and the file's bytes.
-uint64_t plain_slot_memory(const TensorManifest& manifest, int slot, int table) {
+uint64_t plain_slot_memory(const TensorManifest& manifest, int slot, const SingleRows& rows) {
   uint64_t total = 0;
   for (int handle = 0; handle < static_cast<int>(manifest.pieces().size()); ++handle) {
     const Piece& piece = manifest.piece(handle);
-    if (piece.slot != slot || handle == table) continue;
+    if (piece.slot != slot || std::ranges::count(rows.tables, handle) > 0) continue;
     total += round_up(piece.bytes, kAlignment);
     if (piece.is_vector && piece.type != Type::F32)
       total += round_up(4 * static_cast<uint64_t>(piece.cols), kAlignment);
@@ -63,7 +63,7 @@ uint64_t plain_memory(const TensorManifest& manifest, const SharedPlaces& shared
   uint64_t total = 0;
   std::vector<uint64_t> sharing;
   for (int slot = 0; slot < manifest.n_slots(); ++slot) {
-    const uint64_t memory = plain_slot_memory(manifest, slot, rows.table);
+    const uint64_t memory = plain_slot_memory(manifest, slot, rows);
     if (std::ranges::count(shared.slots, slot) > 0)
       sharing.push_back(memory);
     else
@@ -74,11 +74,12 @@ uint64_t plain_memory(const TensorManifest& manifest, const SharedPlaces& shared
   } else if (!sharing.empty()) {
     total += static_cast<uint64_t>(shared.places) * std::ranges::max(sharing);
   }
-  if (rows.table < 0) return total;
-  const Piece& table = manifest.piece(rows.table);
-  const uint64_t row = table.bytes / static_cast<uint64_t>(table.rows);
-  return total +
-         static_cast<uint64_t>(std::min(rows.places, table.rows)) * round_up(row, kAlignment);
+  for (const int handle : rows.tables) {
+    const Piece& table = manifest.piece(handle);
+    const uint64_t row = table.bytes / static_cast<uint64_t>(table.rows);
+    total += static_cast<uint64_t>(std::min(rows.places, table.rows)) * round_up(row, kAlignment);
+  }
+  return total;
 }
 
 // Those slots of layers and of the head's parts that share places if n_kept don't.
@@ -113,7 +114,7 @@ void expect_weights_to_hold(const Plan& plan, const File& file) {
   int n_sharing = 0;
   for (int slot = 0; slot < manifest.n_slots(); ++slot) {
     if (weights.state(slot) == SlotState::resident)
-      held += plain_slot_memory(manifest, slot, plan.rows.table);
+      held += plain_slot_memory(manifest, slot, plan.rows);
     if (weights.stays(slot)) continue;
     reread += weights.view(slot).bytes;
     if (weights.state(slot) == SlotState::resident) ++n_sharing;
