@@ -156,6 +156,45 @@ TEST(FileReader, ServesSessionsSideBySide) {
     EXPECT_EQ(got[i], generate(*whole, prompts[i], greedy(6)).ids()) << i;
 }
 
+// One session is used no more; then the file becomes shorter. The other is served until then, and
+// ends with the error, as the first does when it goes on.
+TEST(FileReader, ServesOneSessionWhileAnotherIsPaused) {
+  const std::string bytes = six_layers("llama-q8_0");
+  const auto whole = load_bytes(bytes, small());
+  LoadOptions options = with(2);
+  options.sessions = 2;
+  options.memory_budget = plan_memory(*parse_gguf(as_bytes(bytes), bytes.size()), options)->least;
+  for (int steps = 0; steps < 12; ++steps) {
+    SCOPED_TRACE(steps);
+    const TemporaryFile file(bytes);
+    const auto engine = opened(file.path(), options);
+    Session paused(*engine), other(*engine);
+    const std::vector<TokenId> ids = some_ids(20, whole->tokenizer().vocab_size());
+    ASSERT_TRUE(paused.start(ids, greedy(6)).has_value());
+    for (int i = 0; i < steps; ++i) {
+      const auto event = paused.step();
+      ASSERT_TRUE(event.has_value()) << event.error().message;
+      if (event->kind == Event::Kind::waiting) {
+        ASSERT_TRUE(engine->wait().has_value());
+      }
+    }
+    for (int again = 0; again < 2; ++again) {
+      ASSERT_TRUE(other.start(ids, greedy(4)).has_value());
+      const auto got = drive_opened(*engine, other);
+      ASSERT_TRUE(got.has_value()) << got.error().message;
+      whole->session().reset();
+      EXPECT_EQ(*got, generate(*whole, ids, greedy(4)).ids());
+      other.reset();
+    }
+    ASSERT_EQ(truncate(file.path().c_str(), static_cast<off_t>(bytes.size() / 3)), 0);
+    ASSERT_TRUE(other.start(ids, greedy(200)).has_value());
+    const auto failed = drive_opened(*engine, other);
+    ASSERT_FALSE(failed.has_value());
+    EXPECT_EQ(code_name(failed.error().code), code_name(Code::bad_file));
+    EXPECT_FALSE(drive_opened(*engine, paused).has_value());
+  }
+}
+
 // The file becomes shorter while layers take turns: the text ends with an error, and what came of
 // it is right.
 TEST(FileReader, AFileThatIsCutShortWhileItIsReadAgainEndsTheRun) {
