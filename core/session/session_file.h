@@ -57,6 +57,7 @@
 // checked besides, and memory is taken as bytes come.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace sluice {

@@ -1,5 +1,6 @@
 // Files of sessions that are refused: damaged, hostile, newer, of another model.
 #include <bit>
+#include <cmath>
 
 #include "base/xxh64.h"
 #include "support/session_files.h"
