@@ -13,7 +13,7 @@ import { Link } from './link.mjs';
  * @property {number} [status] an error with this status instead of the file
  * @property {number | 'date'} [retryAfter] with `status`: seconds for Retry-After; 'date': a date in 2 s
  * @property {number} [rateLimit] with `status`: seconds until the limit is reset, for RateLimit
- * @property {'circle' | string} [redirect] a redirect to its own address, or to another one
+ * @property {'circle' | string | (() => string)} [redirect] a redirect to its own address, or to another one; a function makes it when it is sent
  * @property {{uses?: number, ms?: number}} [signed] for an address that redirects: what the signed address is good for
  * @property {boolean} [html] a web page with status 200 instead of the file
  * @property {number} [version] which of the file's contents is sent; 0 is the first
@@ -193,7 +193,13 @@ export async function answer_file(subject, behaviour, request, response) {
   const { status } = behaviour;
   if (status !== undefined) send_error(response, { ...behaviour, status });
   else if (behaviour.redirect !== undefined) {
-    const to = behaviour.redirect === 'circle' ? subject.address : behaviour.redirect;
+    const { redirect } = behaviour;
+    const to =
+      redirect === 'circle'
+        ? subject.address
+        : typeof redirect === 'string'
+          ? redirect
+          : redirect();
     response.writeHead(302, { Location: to }).end();
   } else if (behaviour.html) {
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' });

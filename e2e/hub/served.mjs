@@ -145,7 +145,7 @@ export async function answer_served(served, way, url, request, response, headers
   const behaviour = { ...served.behaviour(way, request) };
   const misbehaves = behaviour.status !== undefined || behaviour.redirect !== undefined;
   if (way === 'moved' && !misbehaves && !behaviour.close && !behaviour.silent && !behaviour.html) {
-    behaviour.redirect = served.sign(behaviour.signed);
+    behaviour.redirect = () => served.sign(behaviour.signed);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   }
   if (way === 'signed' && !served.use(url.searchParams.get('key'))) behaviour.status ??= 403;

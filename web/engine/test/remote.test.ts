@@ -169,6 +169,14 @@ describe('another origin, which hides the range', () => {
     expect(remote.facts).toMatchObject({ total: 1_000_000 });
   });
 
+  it('and is another file by the HEAD', async () => {
+    server.plan = ({ method }) => {
+      if (method === 'HEAD') server.bytes = bytesOf(200_000);
+      return { headers: hidden };
+    };
+    expect(await failure(0, 300_000)).toBeInstanceOf(Changed);
+  });
+
   it('and answers no HEAD: the length of a file that is shorter than the part is believed', async () => {
     server.plan = ({ method }) => (method === 'HEAD' ? { status: 405 } : { headers: hidden });
     expect(same(await outcome(read(0, 16 << 20)), WHOLE)).toBe(true);
@@ -419,6 +427,19 @@ describe('a signed address behind a redirect', () => {
     server.plan = () => ({ redirectedTo: SIGNED, status: 403 });
     expect(await failure()).toEqual(failed('answered 403', { status: 403 }));
     expect(server.calls.length).toBe(4);
+  });
+
+  it('that expires for many connections at once is resolved anew by each', async () => {
+    let now = 1;
+    server.plan = ({ url }) => {
+      if (url === URL_) return { redirectedTo: `${SIGNED}&n=${now}` };
+      return url.endsWith(`n=${now}`) ? {} : { status: 403 };
+    };
+    await outcome(read(0, 100));
+    now = 2;
+    const reads = Array.from({ length: 8 }, (_, i) => read(100 * i, 100 * i + 100));
+    const all = await outcome(Promise.all(reads));
+    expect(same(Buffer.concat(all), WHOLE.subarray(0, 800))).toBe(true);
   });
 
   it('that is not answered is resolved anew', async () => {

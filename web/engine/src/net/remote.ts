@@ -217,10 +217,14 @@ export class Remote {
         return drop();
       }
       const redirected = url !== this.url || answer.redirected;
-      if (GONE.includes(status) && redirected && this.#anew < MOST_ANEW) {
-        ++this.#anew;
-        this.#direct = null;
-        return drop();
+      if (GONE.includes(status) && redirected) {
+        // Another connection has found that out, too.
+        if (url !== this.url && url !== this.#direct) return drop();
+        if (this.#anew < MOST_ANEW) {
+          ++this.#anew;
+          this.#direct = null;
+          return drop();
+        }
       }
       if (isPassing(status)) this.#refuse(answer);
       checkStatus(answer, this.who, this.url);
@@ -238,7 +242,10 @@ export class Remote {
         this.ranges = false;
         return drop();
       }
-      const { at, end } = span;
+      const { at, end, whole } = span;
+      const total = this.facts?.total ?? 0;
+      if (this.ranges === true && !whole && total > 0 && end > total)
+        throw new Changed(`its size was ${end} bytes or more and is ${total} now`);
       return { at, end, ...this.#bodyOf(answer, stop) };
     } catch (error) {
       stop();
