@@ -156,6 +156,46 @@ test('small models compute the same under the least budget that will do', async 
   expect(streamed.length, 'models that were read again').toBeGreaterThan(names.length / 2);
 });
 
+test('a text that nobody reads rests, and another session goes on', async ({
+  page,
+  site,
+  models,
+}) => {
+  await harness(page, site);
+  const found = await page.evaluate(async (url) => {
+    const { Engine } = window.library;
+    const file = new File([await (await fetch(url)).blob()], 'model.gguf');
+    const shape = { contextSize: 512, sessions: 2, flavour: 'relaxed' } as const;
+    const memoryBudget = (await Engine.probe(file, shape)).memory?.least ?? 0;
+    const engine = await Engine.load(file, { ...shape, memoryBudget });
+    const options = { temperature: 0, ignoreEos: true, maxTokens: 360 };
+    const [first, second] = [engine.session(), engine.session()];
+    const alone = await second.complete('Once', options);
+    await second.truncate(0);
+    const tokens = first.generate('Once', options)[Symbol.asyncIterator]();
+    let text = '';
+    for (let next = await tokens.next(); next.done !== true; next = await tokens.next()) {
+      text += next.value.text;
+      if (text !== next.value.text) continue;
+      // After the first one its reader waits; its queue holds 256 tokens.
+      while (first.stats.tokens < 257) await new Promise((resolve) => setTimeout(resolve, 5));
+      const other = await second.complete('Once', options);
+      Object.assign(alone, { other: other.text, unread: first.stats.tokens });
+    }
+    const rereadBytes = second.stats.rereadBytes;
+    await engine.close();
+    return {
+      ...(alone as typeof alone & { other: string; unread: number }),
+      again: text,
+      rereadBytes,
+    };
+  }, models.good('stories.gguf'));
+  expect(found.rereadBytes).toBeGreaterThan(0);
+  expect(found.other).toBe(found.text);
+  expect(found.unread).toBeLessThan(330);
+  expect(found.again).toBe(found.text);
+});
+
 test('one byte less than the least budget is refused, with the number of bytes that would do', async ({
   page,
   site,

@@ -15,7 +15,7 @@ import { budgetNote, explained, roomFor, tooLarge, type Room } from './budget.js
 import { CHAT_SESSION, ChatSessions } from './chat-sessions.js';
 import { Encodings } from './encodings.js';
 import { SluiceError, stoppedWorking, toErrorData, toldError } from './errors.js';
-import { Feed, refusalOf, rereads, type Opened } from './feed.js';
+import { Feed, refusalOf, type Opened } from './feed.js';
 import { KeptStates, type Hold } from './kept-states.js';
 import { holdLifeline } from './lifeline.js';
 import type { OpenModule } from './module.js';
@@ -122,9 +122,7 @@ export class EngineHost {
       this.#guard(() => this.#cancel(message.id));
     } else if (message.type === 'hold') {
       this.#guard(() => {
-        // With streamed weights a paused run would block the others, which need the same layers in the same order. So it
-        // continues; the context bounds the tokens that its reader leaves unread.
-        if (this.#engine === null || rereads(this.#engine)) return;
+        if (this.#engine === null) return;
         this.#runs.hold(message.id, message.on);
         this.#scheduleAny();
       });

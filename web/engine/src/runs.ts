@@ -22,7 +22,7 @@ export interface Run {
   top: number;
   /** The page's queue has no room for more tokens. */
   held: boolean;
-  /** The run is paused. Only after a token: within a pass it may hold weights that other runs wait for. */
+  /** The run is paused. Only after a token, where it keeps nothing that other runs wait for. */
   rests: boolean;
   /** When the page last got its figures. */
   lastStats: number;

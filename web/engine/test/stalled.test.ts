@@ -75,8 +75,12 @@ describe('a reader that stalls', () => {
     expect(FakeWorker.control.replies).toHaveLength(3);
   });
 
-  it('of tokens lets the engine rest, while other sessions go on', async () => {
-    const engine = await load({ working: () => (slow(), false) });
+  it.each([
+    ['', {}],
+    // One slot, which shares its place.
+    [', also where weights are read again', { slots: [0, 0, 0, 0, 1, 0] }],
+  ])('of tokens lets the engine rest, while other sessions go on%s', async (_, more) => {
+    const engine = await load({ working: () => (slow(), false), ...more });
     const { computed } = FakeWorker.control;
     const tokens = engine.generate('a b', { maxTokens: MANY });
     await tokens.next();
@@ -89,18 +93,6 @@ describe('a reader that stalls', () => {
     expect(computed).toHaveLength(before + 50);
     expect(await rest(tokens)).toHaveLength(MANY - 1);
     expect(engine.stats.finish).toBe('length');
-  });
-
-  it('holds nobody up where weights are read again: others wait for those that it passes', async () => {
-    // One slot, which shares its place.
-    const slots = [0, 0, 0, 0, 1, 0];
-    const engine = await load({ working: () => (slow(), false), slots });
-    const { computed } = FakeWorker.control;
-    const tokens = engine.generate('a b', { maxTokens: SOME });
-    await tokens.next();
-    await rests();
-    await until(() => computed.length === SOME);
-    expect(await rest(tokens)).toHaveLength(SOME - 1);
   });
 
   it.each(['break', 'signal', 'close'])('can still end it (%s)', async (how) => {
