@@ -317,6 +317,11 @@ class Session {
   std::span<const TokenId> tokens() const;
   // tokens(), and the token that was written last, whose state it doesn't have yet.
   std::vector<TokenId> written() const;
+  // How many tokens of a prompt a run need not compute: those that it shares with tokens(), as far
+  // back as the state lets a run go on. At most prompt.size() - 1, because the last token is always
+  // computed; 0 for an empty prompt. Fewer than are shared if layers with a window have let go of
+  // the state before.
+  size_t reusable(std::span<const TokenId> prompt) const;
   // Keeps the first n tokens. A run ends without another event.
   void truncate(size_t n);
   // The session as a file, from which SessionReader makes it again. Fails with busy during a run,

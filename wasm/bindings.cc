@@ -271,9 +271,9 @@ class PromptHandle {
   std::vector<TokenId> tokens_for(const Session& session) const {
     return reuse_tokens(engine_->tokenizer(), session.written(), reply_.prompt.tokens);
   }
-  // How many tokens at the beginning the session has.
-  uint32_t shared(const SessionHandle& session) const;
-  // The same of a session that has written these.
+  // How many tokens at the beginning a reply in the session need not compute (Session::reusable).
+  uint32_t reusable(const SessionHandle& session) const;
+  // How many tokens at the beginning are those of a session that has written these.
   uint32_t shared_written(const val& ids) const {
     const std::vector<TokenId> written = to_ids(ids);
     const std::vector<TokenId> tokens =
@@ -359,10 +359,8 @@ class SessionHandle {
   std::unique_ptr<Session> session_;
 };
 
-uint32_t PromptHandle::shared(const SessionHandle& session) const {
-  const std::vector<TokenId> tokens = tokens_for(session.session());
-  const auto [end, _] = std::ranges::mismatch(tokens, session.session().tokens());
-  return static_cast<uint32_t>(end - tokens.begin());
+uint32_t PromptHandle::reusable(const SessionHandle& session) const {
+  return static_cast<uint32_t>(session.session().reusable(tokens_for(session.session())));
 }
 
 // The bytes of a session's file.
@@ -515,7 +513,7 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("openChat", &PromptHandle::open_chat)
       .function("openText", &PromptHandle::open_text)
       .function("openIds", &PromptHandle::open_ids)
-      .function("shared", &PromptHandle::shared)
+      .function("reusable", &PromptHandle::reusable)
       .function("sharedWritten", &PromptHandle::shared_written);
   emscripten::class_<SessionHandle>("Session")
       .constructor<const EngineHandle&>()

@@ -129,9 +129,12 @@ export interface PromptHandle {
   /** A text, with the tokens that the model wants before it. */
   openText(text: string): Answer;
   openIds(ids: ArrayLike<number>): Answer;
-  /** How many tokens at its beginning the session has. */
-  shared(session: SessionHandle): number;
-  /** The same of a session that would have written these. */
+  /**
+   * How many tokens at its beginning a reply in the session need not compute: those that the session has, as far back as its
+   * state lets a run go on. The last token is never among them.
+   */
+  reusable(session: SessionHandle): number;
+  /** How many tokens at its beginning are those of a session that has written these. */
   sharedWritten(ids: ArrayLike<number>): number;
   delete(): void;
 }

@@ -64,6 +64,16 @@ std::vector<TokenId> Session::written() const {
   return all;
 }
 
+size_t Session::reusable(std::span<const TokenId> prompt) const { return state_->reusable(prompt); }
+
+size_t Session::State::reusable(std::span<const TokenId> prompt) const {
+  if (prompt.empty()) return 0;
+  // The last token of the prompt is always computed: its logits are needed.
+  const auto before = prompt.first(prompt.size() - 1);
+  const auto same = std::ranges::mismatch(before, timeline.tokens()).in1 - before.begin();
+  return static_cast<size_t>(timeline.reach(same));
+}
+
 void Session::truncate(size_t n) {
   State& s = *state_;
   if (running()) s.end_run();
@@ -208,11 +218,7 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
              " and the answer needs room, too; shorten the prompt or load with a larger context"),
         {{"tokens", prompt.size()}, {"room", runtime.context_size - 1}});
   }
-  // The last token of the prompt is always computed: its logits are needed.
-  const std::span<const TokenId> past =
-      timeline.tokens().first(std::min(timeline.tokens().size(), prompt.size() - 1));
-  const auto same = std::ranges::mismatch(past, prompt).in1 - past.begin();
-  const auto reused = static_cast<size_t>(timeline.reach(same));
+  const size_t reused = reusable(prompt);
   Results results;
   results.logits.chosen = {prompt.size() - 1};
   const ResultBytes bytes = result_bytes(*runtime.model, results, prompt.size());

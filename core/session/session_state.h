@@ -81,6 +81,7 @@ struct Session::State {
   int slot_now() const { return run ? run->cursor.slot(*runtime.model) : -1; }
 
   // Beginning a run (session/session.cc).
+  size_t reusable(std::span<const TokenId> prompt) const;
   Status check_room(const Encoding& encoding) const;
   Status encode_slice();
   Status begin(std::span<const TokenId> prompt, const GenerateOptions& how, Clock::time_point asked,

@@ -345,6 +345,41 @@ TEST(SessionWindows, AConversationGoesOnFromItsLastPrompts) {
   EXPECT_EQ(reused_by(then(answered, 20, 5), 10), 0);  // two prompts back: not kept
 }
 
+// What chooses between sessions: one may share more of a prompt than another and compute more.
+TEST(SessionWindows, ReusableIsWhatARunReuses) {
+  LoadOptions options = with("", 2);
+  options.context_size = kContext;
+  options.snapshot_memory = 0;
+  const auto engine = load_bytes(windowed_model(100), options);
+  Session session(*engine);
+  EXPECT_EQ(session.reusable({}), 0U);
+  const std::vector<TokenId> text = some_ids(2000, 512);
+  EXPECT_EQ(session.reusable(text), 0U);
+  for (const size_t n : {1200, 1600, 2000}) generate(session, std::span(text).first(n), greedy(1));
+  ASSERT_EQ(session.tokens().size(), 2000U);
+
+  const auto other_after = [&](size_t n) {
+    std::vector<TokenId> prompt(text.begin(), text.begin() + static_cast<ptrdiff_t>(n));
+    prompt.push_back((text[n] + 1) % 512);
+    prompt.push_back(1);
+    return prompt;
+  };
+  // The last prompt and the one before can be gone on from; what lies further back can't.
+  const std::pair<std::vector<TokenId>, size_t> expected[] = {
+      {{}, 0}, {{text[0]}, 0}, {text, 1999}, {other_after(1600), 1600}, {other_after(1000), 0},
+  };
+  for (const auto& [prompt, reusable] : expected) {
+    SCOPED_TRACE(prompt.size());
+    EXPECT_EQ(session.reusable(prompt), reusable);
+    if (prompt.empty()) continue;
+    const auto copy = session.clone();
+    ASSERT_TRUE(copy.has_value());
+    EXPECT_EQ((*copy)->reusable(prompt), reusable);
+    ASSERT_TRUE((*copy)->start(prompt, greedy(1)).has_value());
+    EXPECT_EQ((*copy)->stats().reused_tokens, static_cast<int64_t>(reusable));
+  }
+}
+
 // Models with other layers, if they are there: of one every third sees all, of the other each.
 class SharedModel : public testing::TestWithParam<const char*> {};
 

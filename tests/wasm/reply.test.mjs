@@ -34,7 +34,7 @@ for (const flavour of NODE_FLAVOURS) {
     const first = open_chat(opened, engine, messages);
     assert.equal(first.about.template, 'given');
     assert.equal(first.about.reasoning, true);
-    assert.equal(first.prompt.shared(engine.session), 0);
+    assert.equal(first.prompt.reusable(engine.session), 0);
     parse(engine.session.startReply(first.prompt, OPTIONS, -1));
     const said = events(engine.session);
     const answer = text_of(said, false);
@@ -47,9 +47,9 @@ for (const flavour of NODE_FLAVOURS) {
       { role: 'user', content: 'Go on.' },
     );
     const second = open_chat(opened, engine, messages);
-    assert.ok(second.prompt.shared(engine.session) >= first.about.tokens - 2);
+    assert.ok(second.prompt.reusable(engine.session) >= first.about.tokens - 2);
     const other = new opened.module.Session(engine);
-    assert.equal(second.prompt.shared(other), 0);
+    assert.equal(second.prompt.reusable(other), 0);
     parse(other.startReply(second.prompt, OPTIONS, -1));
     parse(engine.session.startReply(second.prompt, OPTIONS, -1));
     assert.deepEqual(
@@ -112,7 +112,9 @@ for (const flavour of NODE_FLAVOURS) {
       parse(written.openIds([...engine.session.tokens()])).tokens,
       tokens + ids.length - 1,
     );
-    assert.equal(written.shared(engine.session), tokens + ids.length - 1);
+    // All but the last token, which is always computed.
+    assert.equal(written.reusable(engine.session), tokens + ids.length - 2);
+    assert.equal(written.sharedWritten([...engine.session.tokens()]), tokens + ids.length - 1);
     const bytes = parse(engine.tokenBytes(ids)).flat();
     assert.equal(
       Buffer.from(bytes).toString(),

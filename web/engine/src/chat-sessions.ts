@@ -1,5 +1,5 @@
-// In the engine worker: the sessions for chat and completion requests. A request uses the session that shares the longest
-// prefix with its prompt, so that a continued conversation computes only its new tokens.
+// In the engine worker: the sessions for chat and completion requests. A request uses the session that can reuse the most
+// tokens for its prompt, so that a continued conversation computes only its new tokens.
 import type {
   EngineHandle,
   PromptHandle,
@@ -81,10 +81,11 @@ export class ChatSessions {
     }
   }
 
-  /** How many of the opened prompt's first tokens the best session already has. */
-  get shared(): number {
+  /** How many of the opened prompt's first tokens the best session need not compute again. */
+  get reusable(): number {
     const prompt = this.#prompt;
-    return prompt === null ? 0 : Math.max(0, ...this.#kept.map((handle) => prompt.shared(handle)));
+    if (prompt === null) return 0;
+    return Math.max(0, ...this.#kept.map((handle) => prompt.reusable(handle)));
   }
 
   /** Adds a session that was restored for the opened prompt. */
@@ -154,29 +155,29 @@ export class ChatSessions {
   /** Chooses the session for this prompt, and makes it the most recently used. */
   #choose(prompt: PromptHandle): SessionHandle {
     let best: SessionHandle | null = null;
-    let shared = 0;
+    let reusable = 0;
     for (const handle of this.#kept) {
-      const tokens = prompt.shared(handle);
-      // If two share as many tokens, the more recently used one.
-      if (best !== null && tokens < shared) continue;
+      const tokens = prompt.reusable(handle);
+      // If two can reuse as many tokens, the more recently used one.
+      if (best !== null && tokens < reusable) continue;
       best = handle;
-      shared = tokens;
+      reusable = tokens;
     }
-    const handle = (best === null ? null : this.#from(best, shared)) ?? this.#fresh();
+    const handle = (best === null ? null : this.#from(best, reusable)) ?? this.#fresh();
     const at = this.#kept.indexOf(handle);
     if (at >= 0) this.#kept.splice(at, 1);
     this.#kept.push(handle);
     return handle;
   }
 
-  /** The session itself if the prompt drops few of its tokens, otherwise a clone; null if they share no token. */
-  #from(best: SessionHandle, shared: number): SessionHandle | null {
+  /** The session itself if the prompt drops few of its tokens, otherwise a clone; null if it can reuse none. */
+  #from(best: SessionHandle, reusable: number): SessionHandle | null {
     const { length } = best.tokens();
-    const lost = length - shared;
+    const lost = length - reusable;
     if (lost < LITTLE.tokens || lost < length * LITTLE.share) return best;
     // With no free slot, the least recently used session would be evicted: this one.
     if (this.#kept.length >= this.#most && this.#kept[0] === best) return best;
-    if (shared === 0) return null;
+    if (reusable === 0) return null;
     this.makeRoom();
     return best.clone() ?? best;
   }

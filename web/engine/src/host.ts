@@ -422,7 +422,7 @@ export class EngineHost {
     void this.#restore(message, message.state, prompt).catch((error: unknown) => this.#fail(error));
   }
 
-  /** Restores the conversation's stored state if it shares more tokens with the prompt than any session. Then answers. */
+  /** Restores the conversation's stored state if its reply can reuse more tokens than in any session. Then answers. */
   async #restore(message: ChatCall, state: StateRequest, prompt: PromptHandle): Promise<void> {
     const { id } = message;
     const starting = { id };
@@ -435,7 +435,7 @@ export class EngineHost {
       const session = await kept.restore(
         hold,
         prompt,
-        () => chats.shared,
+        () => chats.reusable,
         live,
         () => chats.makeRoom(),
       );

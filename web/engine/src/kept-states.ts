@@ -173,8 +173,9 @@ export class KeptStates {
   }
 
   /**
-   * A session with the prefix that the state shares with the prompt, if it has more than `least()` tokens; otherwise null.
-   * `live`: whether the request still runs, so that its prompt exists. `makeRoom` is called before memory is allocated.
+   * A session with the prefix that the state shares with the prompt, if a reply can reuse more than `least()` tokens of it;
+   * otherwise null. `live`: whether the request still runs, so that its prompt exists. `makeRoom` is called before memory is
+   * allocated.
    */
   async restore(
     hold: Hold,
@@ -216,7 +217,8 @@ export class KeptStates {
         if (!live()) return null;
         const { tokens, computed } = file.claim();
         wanted = Math.min(prompt.sharedWritten(tokens), computed);
-        if (wanted <= least() || !(await this.#identified(live))) return null;
+        // The prompt's last token is always computed, so one token more is not worth it.
+        if (wanted <= least() + 1 || !(await this.#identified(live))) return null;
         const { module } = this.opened;
         makeRoom();
         session = this.#own(new module.Session(this.engine));
@@ -227,7 +229,7 @@ export class KeptStates {
         this.#close(file);
       }
       this.#remember(hold.key, session.tokens(), await this.#live(file.mark()));
-      if (!live() || prompt.shared(session) <= least()) return null;
+      if (!live() || prompt.reusable(session) <= least()) return null;
       const { length } = session.tokens();
       if (wanted < length) session.truncate(wanted);
       this.#owned.delete(session);

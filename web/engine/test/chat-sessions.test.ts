@@ -105,6 +105,18 @@ describe('a conversation', () => {
     expect(control.sessions).toBe(2);
   });
 
+  it('goes on in the session that computes the least, though another shares more', async () => {
+    const { chat, last, control } = await rig({ reach: 50, reply: () => [{ text: 'r' }] });
+    const first = user(LONG);
+    await chat([first, assistant('a'), first, assistant('b'), first]);
+    // It can't go on from so far back, so a new one does not begin as its clone.
+    await chat([first, assistant('c'), user('d')]);
+    expect(last()).toEqual({ session: 2, reused: 0 });
+    await chat([first, assistant('a'), user('e')]);
+    expect(last()).toEqual({ session: 2, reused: lengthOf([first]) });
+    expect(control.sessions).toBe(3);
+  });
+
   it('takes the place of the one that was used least recently', async () => {
     const { chat, last, control } = await rig();
     const chats = ['A', 'B', 'C'].map((name) => [user(name + LONG)]);

@@ -144,6 +144,26 @@ describe('a state', () => {
     expect(life.control.sessions).toBe(2);
   });
 
+  it('is not read for the last token of a prompt, which is always computed', async () => {
+    const life = await Life.begin();
+    await life.ask(text(300));
+    opfs.read_bytes = 0;
+    expect(await life.ask(text(600))).toBe(599);
+    expect(opfs.read_bytes).toBeLessThan(4 * 1200);
+  });
+
+  it.each([
+    [200, 600],
+    [100, 0],
+  ])('is read if a session in memory can go back by %i tokens only', async (reach, reused) => {
+    const life = await Life.begin({ reach });
+    await life.ask(text(700));
+    // The session has 1400 tokens, and what is read of the file 768.
+    expect(await life.ask(text(600) + 'y')).toBe(reused);
+    expect(life.control.files).toBe(0);
+    expect(life.notes).toEqual([]);
+  });
+
   it('has its whole pieces written once', async () => {
     const life = await Life.begin();
     await life.ask(text(300));

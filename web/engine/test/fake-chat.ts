@@ -28,6 +28,8 @@ export interface ChatControl {
   replyFails: (i: number, session: number) => Answer | null;
   /** While this returns true, replies work before token number `i`; 'weights': they wait for bytes, which never come. */
   replyWaits: (i: number) => boolean | 'weights';
+  /** A session can only go on from so many tokens before its end, or from its beginning. */
+  reach: number;
   /** What was asked for: the arguments of Prompt's functions, and those of startReply. */
   asked: unknown[][];
   replies: { session: number; reused: number; options: ReplyOptions; thinkingTokens: number }[];
@@ -43,6 +45,7 @@ export function makeChatControl(): ChatControl {
     reply: (text) => text.split(' ').map((word, i) => ({ text: i === 0 ? word : ` ${word}` })),
     replyFails: () => null,
     replyWaits: () => false,
+    reach: Infinity,
     asked: [],
     replies: [],
     dropped: 0,
@@ -101,8 +104,10 @@ export class FakePrompt implements PromptHandle {
       reasoning: true,
     });
   }
-  shared(session: SessionHandle): number {
-    return this.sharedWritten(session.tokens());
+  reusable(session: SessionHandle): number {
+    const tokens = session.tokens();
+    const same = Math.max(0, Math.min(this.sharedWritten(tokens), this.ids.length - 1));
+    return tokens.length - same > this.control.reach ? 0 : same;
   }
   sharedWritten(known: ArrayLike<number>): number {
     const end = this.ids.findIndex((id, i) => known[i] !== id);
@@ -175,7 +180,7 @@ export function beginReply(
   const { length } = prompt.ids;
   if (length >= control.contextSize)
     return errorAnswer('context_full', `the prompt has ${length} tokens; use a shorter one`);
-  const reused = Math.min(prompt.shared(session), length - 1);
+  const reused = prompt.reusable(session);
   control.replies.push({ session: number, reused, ...given });
   const written = control.reply(prompt.text, given.options);
   return new FakeReply(control, number, written, given.options, { tokens: length, reused });
