@@ -32,10 +32,13 @@ test('95% of the loads whose server recovers must get through', () => {
   };
   assert.equal(share(0, 0), true);
   assert.equal(share(19, 1), true);
-  assert.equal(share(36, 2), false);
-  // One of a few says little.
-  assert.equal(share(17, 1), true);
-  assert.equal(share(17, 2), false);
+  assert.equal(share(95, 5), true);
+  assert.equal(share(94, 6), false);
+  // Two of a few say little.
+  assert.equal(share(17, 2), true);
+  assert.equal(share(17, 3), false);
+  assert.equal(share(8, 1), true);
+  assert.equal(share(7, 2), false);
 });
 
 test('the size of a block follows from that of the file', () => {
