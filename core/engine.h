@@ -28,6 +28,7 @@ namespace sluice {
 
 // Types of the core, each in a header of its own.
 class ModelFiles;
+class Observer;
 class PackedKeeper;
 class Tokenizer;
 struct FilePlace;
@@ -346,6 +347,7 @@ class Session {
   friend class SessionReader;
   friend class SessionWriter;
   friend struct Runtime;
+  friend Status set_observer(Session& session, Observer* observer);
   struct State;
   explicit Session(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

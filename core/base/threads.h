@@ -69,6 +69,18 @@ class Pool {
     finish(worker, n, done);
   }
 
+  // A phase that worker 0 does alone, while the others wait. Otherwise as parallel_for().
+  template <typename Body>
+  void only_first(int worker, const Body& body) {
+    if (size() == 1) {
+      body();
+      return;
+    }
+    if (!in_time(worker)) return;
+    if (worker == 0) body();
+    finish(worker, 1, worker == 0 ? 1 : 0);
+  }
+
  private:
   void start(void (*call)(const void* job, int worker), const void* job, size_t bytes);
   bool in_time(int worker);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pass/config.h"
+#include "pass/observer.h"
 #include "pass/profile.h"
 #include "pass/shapes.h"
 #include "weights/tensor_manifest.h"
@@ -67,6 +68,7 @@ struct Work {
   // Counted from the pass's first token, or from the first whose results are computed.
   int64_t first_token;
   int64_t n_tokens;
+  Points points = {};  // of this layer or of the head, where somebody observes
 };
 
 // A matrix that every token is multiplied by, and the phase that does it.

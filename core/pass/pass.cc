@@ -130,6 +130,7 @@ Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t>
 
 void Pass::take_up(PassState& pass) {
   now_ = &pass;
+  chosen_ = {};
   for (Worker& worker : workers_) worker.overflowed = false;
 }
 
@@ -145,8 +146,11 @@ bool Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
   take_up(pass);
   const int64_t first = index * block_tokens_;
   const int64_t n = std::min(block_tokens_, pass.n_tokens - first);
-  pool_.run([this, layer, first, n](int worker) {
-    model_.run_layer(*this, Work{worker, layer, first, n});
+  const Points points = pass.points_of(layer);
+  pool_.run([this, layer, first, n, points](int worker) {
+    const Work work{worker, layer, first, n, points};
+    model_.run_layer(*this, work);
+    if (points.block_output) show(work, Point::block_output, Buffer::residual);
   });
   return all_finite();
 }
@@ -180,7 +184,12 @@ bool Pass::run_head(PassState& pass, std::span<const int64_t> tokens, int part, 
   take_up(pass);
   choose(tokens, out + part * model_.head_part_rows(), stride);
   const auto n = static_cast<int64_t>(tokens.size());
-  pool_.run([this, n, part](int worker) { model_.run_head(*this, Work{worker, part, 0, n}); });
+  const Points points = pass.points_of(model_.config().n_layers);
+  pool_.run([this, n, part, points](int worker) {
+    const Work work{worker, part, 0, n, points};
+    model_.run_head(*this, work);
+    if (points.logits && part == model_.n_head_parts() - 1) show_logits(work);
+  });
   return all_finite();
 }
 

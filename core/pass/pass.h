@@ -20,6 +20,7 @@
 #include "ops/matmul.h"
 #include "ops/rope.h"
 #include "pass/model.h"
+#include "pass/observer.h"
 #include "pass/profile.h"
 #include "state/timeline.h"
 #include "weights/weights.h"
@@ -35,6 +36,14 @@ struct PassState {
   int64_t n_tokens = 0;
   int64_t first_position = 0;
   AlignedBuffer x;  // [n_tokens][n_embd] residual stream
+  // Who is called at the pass's points, and which of each layer and of the head; or nobody and none
+  // (Pass::set_observer).
+  Observer* observer = nullptr;
+  std::vector<Points> points;
+
+  Points points_of(int64_t layer) const {
+    return points.empty() ? Points{} : points[static_cast<size_t>(layer)];
+  }
 };
 
 class Pass {
@@ -64,6 +73,9 @@ class Pass {
   Status prepare();                        // allocates the workers' scratch
   uint64_t held_activation_bytes() const;  // without those of PassStates
 
+  // From the next pass on, `observer` is called at the points that it asks for now; null: nobody.
+  // The caller owns it. Not during a pass.
+  void set_observer(PassState& pass, Observer* observer) const;
   // Starts a pass of `tokens` (each below n_vocab) at the timeline's end (Timeline::begin). The
   // embedding slot must be resident. The timeline must outlive the pass, the tokens its last
   // embed(). Fails with out_of_memory, or with bad_file if an angle of RoPE is too large; the
@@ -81,7 +93,8 @@ class Pass {
   // Writes the logits of some of the pass's tokens, given by their indexes in the pass, that belong
   // to one part of the head. Those of tokens[r] go to their places in the row out + r * stride. The
   // stride is at least n_vocab padded to 16. There are at most kBlockTokens indexes, each once; the
-  // weights are read once for all of them. All layers must have run. False: as run_block().
+  // weights are read once for all of them. All layers must have run, and the parts ascend. False:
+  // as run_block().
   [[nodiscard]] bool run_head(PassState& pass, std::span<const int64_t> tokens, int part,
                               float* out, int64_t stride);
   // The same for the rows that the final norm makes of the tokens' residual, of n_embd numbers.
@@ -153,13 +166,24 @@ class Pass {
   void multiply(Phase phase, const Work& work, const Rows& rows, Epilogue epilogue,
                 std::span<const Linear> linears);
   void add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,
-                  const Norm& norm);
+                  const Norm& norm, Point point);
   void activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips);
   void multiply_strips(const Work& work, const Input& in, Share strips, Epilogue epilogue,
                        const Linear& linear);
   void check(int worker, const float* x, int64_t n);
   void rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token, int64_t kv_head);
   void attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head);
+
+  // The observer's calls (observe.cc), each a phase of its own. add_observed() also adds the branch
+  // to the residual.
+  void show_input(const Work& work, const Rows& rows, std::span<const Linear> linears);
+  void show(const Work& work, Point point, Buffer buffer);
+  void add_observed(const Work& work, const Norm& norm, Point point);
+  void show_logits(const Work& work);
+  void visit(const Work& work, const PointRows<float>& rows);
+  template <typename T>
+  PointRows<T> rows_at(Point point, const Work& work, T* first, int64_t width,
+                       int64_t stride) const;
 
   // Maxima over all layers.
   struct Widths {
@@ -185,7 +209,7 @@ class Pass {
 
   // These belong to the slice that is running.
   PassState* now_ = nullptr;
-  std::span<const int64_t> chosen_;  // the tokens whose results are computed
+  std::span<const int64_t> chosen_;  // the tokens whose results are computed; none in layers
   float* results_ = nullptr;         // the first one's: its row, or its part of a row of logits
   int64_t results_stride_ = 0;       // floats from one token's to the next's
 

@@ -97,6 +97,7 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue ep
       for (int64_t t = mine.begin; t < mine.end; ++t) make_row(work, rows, t, in);
     });
   }
+  if (work.points.linear_input) show_input(work, rows, linears);
   int64_t n_strips = 0;
   for (const Linear& linear : linears) {
     const int64_t strips = padded_rows(rows_of(linear.matrix)) / kStripRows;
@@ -168,12 +169,18 @@ void Pass::project(const Work& work, const Norm& norm, const Qkv& qkv) {
   multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep, all);
 }
 
-// Adds each strip to the residual at once or, if the whole row must be normed first, adds the rows
-// in a phase of their own.
+// Adds each strip to the residual at once or, if the whole row must be normed or observed first,
+// adds the rows in a phase of their own.
 void Pass::add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,
-                      const Norm& norm) {
+                      const Norm& norm, Point point) {
   const bool normed = norm.kind != Norm::none;
-  multiply(phase, work, rows, normed ? Epilogue::keep : Epilogue::add, {&linear, 1});
+  const bool observed =
+      point == Point::attention_branch ? work.points.attention_branch : work.points.ffn_branch;
+  multiply(phase, work, rows, normed || observed ? Epilogue::keep : Epilogue::add, {&linear, 1});
+  if (observed) {
+    add_observed(work, norm, point);
+    return;
+  }
   if (!normed) return;
   parallel_for(Phase::branch, work.worker, work.n_tokens, [&](Share mine) {
     const int64_t n = model_.config().n_embd;
@@ -189,7 +196,8 @@ void Pass::add_linear(Phase phase, const Work& work, const Rows& rows, const Lin
 
 void Pass::attention_output(const Work& work, const Linear& output, const Norm& norm) {
   const int64_t cols = model_.layer(work.layer).q_rows();
-  add_linear(Phase::output, work, {Buffer::attended, cols, {}}, output, norm);
+  add_linear(Phase::output, work, {Buffer::attended, cols, {}}, output, norm,
+             Point::attention_branch);
 }
 
 void Pass::ffn_gate_up(const Work& work, const Norm& norm, Activation activation,
@@ -206,7 +214,7 @@ void Pass::ffn_up(const Work& work, const Norm& norm, const Linear& hidden) {
 
 void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm) {
   const int64_t cols = model_.layer(work.layer).n_ff;
-  add_linear(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm);
+  add_linear(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm, Point::ffn_branch);
 }
 
 void Pass::output(const Work& work, const Norm& norm) {

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "options/rows.h"
+#include "session/observe.h"
 #include "session/session_state.h"
 
 namespace sluice {
@@ -53,6 +54,13 @@ Result<std::unique_ptr<Session>> Session::clone() const {
   copy->timeline = s.timeline.clone();
   copy->resume_point = s.resume_point;
   return std::unique_ptr<Session>(new Session(std::move(copy)));
+}
+
+Status set_observer(Session& session, Observer* observer) {
+  if (session.running()) return busy();
+  Session::State& s = *session.state_;
+  s.runtime.pass->set_observer(s.pass, observer);
+  return {};
 }
 
 std::span<const TokenId> Session::tokens() const { return state_->timeline.tokens(); }

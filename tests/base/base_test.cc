@@ -268,6 +268,36 @@ TEST_P(PoolTest, PhasesSeeWhatWasWrittenBefore) {
   }
 }
 
+// What worker 0 does alone sees the phase before and is seen by the next one.
+TEST_P(PoolTest, TheFirstWorkerDoesAPhaseAlone) {
+  struct Work {
+    std::vector<int> values = std::vector<int>(50);
+    int sum = 0;
+    std::atomic<int> mistakes{0};
+  } work;
+  Pool pool(GetParam());
+  Work* const shared = &work;
+  Pool* const workers = &pool;
+  const std::thread::id caller = std::this_thread::get_id();
+  for (int round = 1; round <= 300; ++round) {
+    pool.run([shared, workers, round, caller](int worker) {
+      workers->parallel_for(worker, 50, [&](Share part) {
+        for (int64_t i = part.begin; i < part.end; ++i)
+          shared->values[static_cast<size_t>(i)] = round;
+      });
+      workers->only_first(worker, [&] {
+        shared->sum = std::accumulate(shared->values.begin(), shared->values.end(), 0);
+        shared->mistakes += std::this_thread::get_id() != caller;
+      });
+      workers->parallel_for(worker, 50, [&](Share part) {
+        for (int64_t i = part.begin; i < part.end; ++i)
+          shared->mistakes += shared->sum != 50 * round;
+      });
+    });
+  }
+  EXPECT_EQ(work.mistakes.load(), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, PoolTest, testing::Values(1, 2, 3, 8));
 
 // run() returns although no other worker has reached the phase.

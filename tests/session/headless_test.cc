@@ -8,6 +8,7 @@
 #include "pass/config_reader.h"
 #include "pass/pass.h"
 #include "reply/format.h"
+#include "session/observe.h"
 #include "session/results.h"
 #include "support/planned_engine.h"
 #include "support/session_files.h"
@@ -115,6 +116,26 @@ TEST(Headless, GivesNoLogitsAndWritesNoText) {
   expect_no_head(session.resume(greedy(1)));
   EXPECT_FALSE(session.running());
   EXPECT_FALSE(session.pooled().empty());  // a start that is refused leaves the results
+}
+
+// A layer that sees both ways shows all of its tokens together.
+TEST(Headless, IsObservedByWholeLayers) {
+  struct Counter final : Observer {
+    Points points(int64_t) const override {
+      return {.attention_branch = true, .block_output = true};
+    }
+    void read(const PointRows<const float>&, const ObservedMatrix&) override { ADD_FAILURE(); }
+    void visit(const PointRows<float>& rows) override { tokens.push_back(rows.n_tokens); }
+    std::vector<int64_t> tokens;
+  } counter;
+  const auto engine = load_bytes(encoder_bytes(), small(512));
+  ASSERT_NE(engine, nullptr);
+  constexpr int64_t kTokens = Pass::kBlockTokens + 44;
+  const std::vector<TokenId> ids = some_ids(kTokens, 512);
+  const std::vector<float> expected = pooled(*engine, ids);
+  ASSERT_TRUE(set_observer(engine->session(), &counter).has_value());
+  EXPECT_EQ(pooled(*engine, ids), expected);
+  EXPECT_EQ(counter.tokens, std::vector<int64_t>(4, kTokens));
 }
 
 TEST(Headless, GivesVectors) {

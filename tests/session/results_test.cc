@@ -14,16 +14,6 @@ namespace {
 
 constexpr size_t kTokens = Pass::kBlockTokens + 44;  // of two blocks
 
-// A model whose head has a bias, a scale and a cap.
-std::string bent_bytes() {
-  GgufBuilder file = tiny_model_file(tiny_model_named("gemma3-q8_0"));
-  file.kv_f32("gemma3.final_logit_softcapping", 0.75f);
-  const auto n_vocab = static_cast<size_t>(file.find_tensor("token_embd.weight").dims[1]);
-  file.tensor("output.bias", Type::F32, {n_vocab}, bytes_of(test_values(n_vocab, 3)));
-  file.tensor("output.scale", Type::F32, {1}, bytes_of(std::vector<float>{0.625f}));
-  return file.build();
-}
-
 std::vector<std::string> models() {
   std::vector<std::string> files = {bent_bytes()};
   for (const char* name : {"llama-odd-q4_0", "qwen2-q8_0", "gpt2-f16"})

@@ -15,6 +15,16 @@ inline const std::string& tiny_bytes() {
   return bytes;
 }
 
+// A model whose head has a bias, a scale and a cap.
+inline std::string bent_bytes() {
+  GgufBuilder file = tiny_model_file(tiny_model_named("gemma3-q8_0"));
+  file.kv_f32("gemma3.final_logit_softcapping", 0.75f);
+  const auto n_vocab = static_cast<size_t>(file.find_tensor("token_embd.weight").dims[1]);
+  file.tensor("output.bias", Type::F32, {n_vocab}, bytes_of(test_values(n_vocab, 3)));
+  file.tensor("output.scale", Type::F32, {1}, bytes_of(std::vector<float>{0.625f}));
+  return file.build();
+}
+
 inline LoadOptions small(uint32_t context = 0) {
   LoadOptions options;
   options.threads = 1;
