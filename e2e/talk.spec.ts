@@ -82,6 +82,7 @@ test('after a reload the conversation is shown, though its model from a file is 
   await app.closeSheet();
   await page.getByRole('button', { name: 'Talk', exact: true }).click();
   await talk.say('About rain: 4');
+  await talk.stored(ANSWERS.short);
   await page.reload();
   await expect(page.locator('.notice')).toContainText('You last used Scripted, the file Scripted-');
   await expect(talk.answers).toContainText([ANSWERS.short]);
