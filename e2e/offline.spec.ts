@@ -268,10 +268,12 @@ test('a version that can’t be fetched whole is never used', async ({
     versions.answers.filter(({ path: name, status }) => /\.gguf$/.test(name) && status === 200)
       .length;
   await expect.poll(asked).toBeGreaterThan(0);
-  await page.waitForFunction(async () => {
-    const registration = await navigator.serviceWorker.getRegistration();
-    return registration?.installing === null;
-  });
+  const installing = (): Promise<boolean> =>
+    page.evaluate(async () => {
+      const registration = await navigator.serviceWorker.getRegistration();
+      return registration?.installing !== null;
+    });
+  await expect.poll(installing).toBe(false);
   await page.goto('about:blank');
   await page.goto(`${versions.url}#view=write`);
   await app.ready();

@@ -311,10 +311,12 @@ test('weights that are read again are kept packed, and come from there the next 
   const right = new Set(resident.hashes);
   const load = async (): Promise<void> => {
     // The load before has let the copy go.
-    await page.waitForFunction(async () => {
-      const { held } = await navigator.locks.query();
-      return held?.some(({ name }) => name?.startsWith('sluice-pack:')) !== true;
-    });
+    const isHeld = (): Promise<boolean> =>
+      page.evaluate(async () => {
+        const { held } = await navigator.locks.query();
+        return held?.some(({ name }) => name?.startsWith('sluice-pack:')) === true;
+      });
+    await expect.poll(isHeld).toBe(false);
     const about = { url, source: 'cache', options, least: resident.least } as const;
     const answer = await ask(page, { ...about, batches: [0, 8, 8], kept: true });
     expect(answer.message).toBe('');

@@ -167,23 +167,6 @@ export class Talk extends AppPage {
     return this.answered();
   }
 
-  /** Waits until the browser has stored a message with this text. */
-  async stored(text: string): Promise<void> {
-    await this.page.waitForFunction(async (text) => {
-      const all = <T>(request: IDBRequest<T>): Promise<T> =>
-        new Promise((resolve, reject) => {
-          request.onsuccess = () => resolve(request.result);
-          request.onerror = () => reject(request.error as DOMException);
-        });
-      const db = await all(indexedDB.open('sluice-conversations'));
-      const names = [...db.objectStoreNames];
-      const stores = names.map((name) => db.transaction(name).objectStore(name).getAll());
-      const found = JSON.stringify(await Promise.all(stores.map(all))).includes(text);
-      db.close();
-      return found;
-    }, text);
-  }
-
   /** A button of a message. It shows under the pointer. */
   async press(message: Locator, name: string): Promise<void> {
     await message.hover();

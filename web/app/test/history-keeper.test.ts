@@ -247,3 +247,24 @@ it('loses nothing by a reload in the middle of an answer', async () => {
   const other = await openStore(factory);
   expect(await other.get(shown.value.id)).toEqual(shown.value);
 });
+
+it('keeps what may not be written in time when the page ends, until it is', async () => {
+  const words = new Map<string, string>();
+  vi.stubGlobal('localStorage', {
+    setItem: (key: string, value: string) => words.set(key, value),
+    removeItem: (key: string) => words.delete(key),
+  });
+  const { store, writes } = slowStore();
+  const keeper = keeping(store);
+  const c = answering();
+  keeper.saved(c);
+  shown.value = c;
+  stream('all of it');
+  page.window.dispatchEvent(new Event('pagehide'));
+  expect([...words.values()].join('')).toContain('all of it');
+  // The page lives on.
+  await rest();
+  for (const { end } of writes) await end();
+  expect(words.size).toBe(0);
+  vi.unstubAllGlobals();
+});

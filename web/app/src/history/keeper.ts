@@ -2,6 +2,7 @@
 // half second. One write at a time, the newest state last.
 import { effect, signal, type ReadonlySignal } from '@preact/signals';
 import { explained, type HistoryError } from './errors';
+import { dropLast, keepLast } from './last-words';
 import type { Store } from './store';
 import type { Conversation } from './tree';
 
@@ -57,6 +58,8 @@ class Keeping implements Keeper {
   #shown: Conversation | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running: Promise<void> | null = null;
+  /** Those of which last words are kept (last-words.ts). */
+  readonly #last = new Set<string>();
   /** What is pending is to be written once the write that is under way has ended. */
   #again = false;
   readonly #ends: (() => void)[] = [];
@@ -79,7 +82,7 @@ class Keeping implements Keeper {
     const hidden = (): void => {
       if (document.visibilityState === 'hidden') void this.flush();
     };
-    const gone = (): void => this.#last();
+    const gone = (): void => this.#writeNow();
     document.addEventListener('visibilitychange', hidden);
     window.addEventListener('pagehide', gone);
     this.#ends.push(() => {
@@ -96,6 +99,7 @@ class Keeping implements Keeper {
   forget(id: string): void {
     this.#saved.delete(id);
     this.#pending.delete(id);
+    this.#dropLast(id);
     if (this.#pending.size === 0) this.problem.value = null;
   }
 
@@ -178,17 +182,29 @@ class Keeping implements Keeper {
     // If it has changed meanwhile (forgotten, or written by another call), the older state is the safe one to compare with.
     if ((this.#saved.get(id) ?? null) === previous) this.#saved.set(id, next);
     if (this.#pending.get(id) === next) this.#pending.delete(id);
+    if (!this.#pending.has(id)) this.#dropLast(id);
     if (this.#shown?.id !== id && !this.#pending.has(id)) this.#saved.delete(id);
     this.#options.onWritten?.(next);
   }
 
-  /** The page may end now: asks for the writes at once, also while another is under way, which comes first anyway. */
-  #last(): void {
+  #dropLast(id: string): void {
+    if (this.#last.delete(id)) dropLast(id);
+  }
+
+  /**
+   * The page may end now: asks for the writes at once, also while another is under way, which comes first anyway. Browsers
+   * may drop them.
+   */
+  #writeNow(): void {
     this.#options.collect?.();
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (!this.#mayWrite()) return;
-    for (const one of this.#pending.values()) void this.#put(one, true);
+    for (const one of this.#pending.values()) {
+      this.#last.add(one.id);
+      keepLast(one, this.#saved.get(one.id) ?? null);
+      void this.#put(one, true);
+    }
   }
 }
 

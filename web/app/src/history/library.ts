@@ -3,6 +3,7 @@ import { batch, effect, signal, type ReadonlySignal, type Signal } from '@preact
 import { byChange, HistoryError, openStore } from './store';
 import { type HistoryCode, type Store, type Summary } from './store';
 import { keep, type Keeper } from './keeper';
+import { dropLast, writeLast } from './last-words';
 import { memoryStore } from './memory';
 import { summaryOf } from './records';
 import { openTabs, type Owned, type Tabs } from './tabs';
@@ -23,11 +24,19 @@ let opening: Promise<Store> | null = null;
 
 /** The store; without a place on the device, one that lasts as long as the page. */
 export function store(): Promise<Store> {
-  opening ??= openStore().catch((error: unknown) => {
+  opening ??= openKept();
+  return opening;
+}
+
+async function openKept(): Promise<Store> {
+  try {
+    const opened = await openStore();
+    await writeLast(opened);
+    return opened;
+  } catch (error) {
     told(error);
     return memoryStore();
-  });
-  return opening;
+  }
 }
 
 /** The store, for whoever does not wait for it to be opened. */
@@ -104,6 +113,7 @@ export class Open {
         await this.#keeper.flush();
       },
       onGain: async () => {
+        await writeLast(await store());
         await this.reload();
         this.#cutOff();
       },
@@ -272,6 +282,7 @@ function forgetOpen(id: string | null): Open[] {
 
 async function deleteAgain({ tree }: Open): Promise<void> {
   const { id } = tree.peek();
+  dropLast(id);
   await change((into) => into.delete(id));
   tabs.changed(id);
 }
@@ -281,6 +292,7 @@ export async function forget(id: string): Promise<void> {
   // A last write that is on its way would bring the conversation back.
   await leaving.get(id);
   for (const open of forgetOpen(id)) await open.forgotten();
+  dropLast(id);
   await change(async (into) => {
     await into.delete(id);
     tabs.removed(id);
@@ -292,6 +304,7 @@ export async function forget(id: string): Promise<void> {
 export async function forgetAll(): Promise<void> {
   await Promise.all(leaving.values());
   for (const open of forgetOpen(null)) await open.forgotten();
+  dropLast(null);
   await change(async (into) => {
     await into.deleteAll();
     tabs.removed(null);

@@ -62,7 +62,7 @@ export function byChange(a: Summary, b: Summary): number {
 }
 
 /** The messages of `after` that differ from those of `before`, and the ids of those that it has no more. */
-function differences(after: Conversation, before: Conversation): [Message[], string[]] {
+export function differences(after: Conversation, before: Conversation): [Message[], string[]] {
   const written = Object.values(after.messages).filter((one) => before.messages[one.id] !== one);
   const gone = Object.keys(before.messages).filter((id) => !Object.hasOwn(after.messages, id));
   return [written, gone];
