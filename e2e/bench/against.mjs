@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, ROOT } from '../../scripts/lib.mjs';
 import { median } from './figures.mjs';
-import { measure_native } from './programs.mjs';
+import { measure_native, measure_native_load } from './programs.mjs';
 
 const FIGURES = ['prompt', 'decode', 'loading'];
 
@@ -118,8 +118,8 @@ async function native_pairs(checkouts, model, { rounds, p, n, threads }) {
     const program = path.join(checkouts[side], 'build/release/sluice');
     const { figures, facts } = measure_native(program, model, { p, n, depth: 0, threads });
     if (side === 'this') kernels = facts.kernels;
-    const { prompt_tps: prompt, decode_tps: decode, load_ms } = figures;
-    return { prompt, decode, loading: 1000 / load_ms };
+    const { prompt_tps: prompt, decode_tps: decode } = figures;
+    return { prompt, decode, loading: 1000 / measure_native_load(program, model, threads) };
   });
   return { kernels, ...ratios_of(samples) };
 }

@@ -10,14 +10,25 @@ import {
   run_in_root,
 } from '../../scripts/emscripten.mjs';
 
+/** What a program says of one `sluice bench`, as an object. */
+function bench_once(program, model, args) {
+  const result = capture(program, ['bench', model, ...args, '--json'].map(String));
+  if (result.status !== 0) throw new Failure(`sluice bench failed: ${result.stderr.trim()}`);
+  return JSON.parse(result.stdout);
+}
+
+/**
+ * Milliseconds of a load of a file that is in memory: the median of seven. (One alone tells more of what the machine did
+ * before.)
+ */
+export function measure_native_load(program, model, threads) {
+  fs.readFileSync(model);
+  return bench_once(program, model, ['-p', 1, '-n', 1, '-r', 7, '-t', threads]).runs[0].load_ms;
+}
+
 /** Measures a model once with Sluice's program and one number of threads: {figures, facts}. */
 export function measure_native(program, model, { p, n, depth, threads }) {
-  const bench = (...args) => {
-    const all = ['bench', model, ...args, '-n', n, '-r', 1, '-t', threads, '--json'].map(String);
-    const result = capture(program, all);
-    if (result.status !== 0) throw new Failure(`sluice bench failed: ${result.stderr.trim()}`);
-    return JSON.parse(result.stdout);
-  };
+  const bench = (...args) => bench_once(program, model, [...args, '-n', n, '-r', 1, '-t', threads]);
   const found = bench('-p', p);
   const [run] = found.runs;
   const figures = {
