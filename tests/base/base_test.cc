@@ -220,6 +220,17 @@ TEST(Order, IsThatOfTheNumbersBehindTheIndices) {
   EXPECT_EQ(signed_ones, (std::vector<int>{-1, 2, 3}));
 }
 
+TEST(Aligned, AllocatesEachOrSaysWhatIsMissing) {
+  AlignedBuffer one, other;
+  ASSERT_TRUE(allocate_each({{one, 100}, {other, 7}}, "a test").has_value());
+  EXPECT_EQ(one.size(), 100u);
+  EXPECT_EQ(other.size(), 7u);
+  const Status refused = allocate_each({{one, 1}, {other, UINT64_MAX}}, "a test");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::out_of_memory);
+  EXPECT_EQ(refused.error().message.find("a test needs"), 0u) << refused.error().message;
+}
+
 TEST(Aligned, RefusesWhatDoesNotFit) {
   const auto huge = AlignedBuffer::allocate(~uint64_t{0} - 10, "a test");
   ASSERT_FALSE(huge.has_value());
