@@ -1,5 +1,4 @@
-// Reads options from JSON, by the rows of options.json. nlohmann-json is used without exceptions: a
-// parse that fails gives is_discarded().
+// Reads options from JSON, by the rows of options.json.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,6 +12,7 @@
 #include "api/json_parts.h"
 #include "base/format.h"
 #include "base/utf8.h"
+#include "chat/parse_json.h"
 #include "options/rows.h"
 
 namespace sluice {
@@ -140,6 +140,64 @@ bool has_whole_characters(std::string_view text) {
   return true;
 }
 
+// Builds the JSON while the parser reads, and notes the option that is being read.
+class Builder : public JsonReceiver {
+ public:
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(size_t) override { return open(Json::object()); }
+  bool start_array(size_t) override { return open(Json::array()); }
+  bool key(string_t& value) override {
+    if (open_.size() == 1) option = value;
+    open_.back().key = std::move(value);
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+  Json result;
+  std::string option;  // whose value is being read; "" between two
+
+ private:
+  // An object or an array that is not complete, and the name of the object's next member.
+  struct Level {
+    Json json;
+    std::string key;
+  };
+
+  bool open(Json empty) {
+    open_.push_back({std::move(empty), {}});
+    return true;
+  }
+  bool close() {
+    Json json = std::move(open_.back().json);
+    open_.pop_back();
+    return add(std::move(json));
+  }
+  // Of members with the same name, the last one counts.
+  bool add(Json value) {
+    if (open_.size() <= 1) option.clear();
+    if (open_.empty()) {
+      result = std::move(value);
+    } else if (Level& level = open_.back(); level.json.is_array()) {
+      level.json.push_back(std::move(value));
+    } else {
+      level.json[std::move(level.key)] = std::move(value);
+    }
+    return true;
+  }
+
+  std::vector<Level> open_;
+};
+
 // Parses an options object; "" stands for {}.
 Result<Json> parse_options(std::string_view text) {
   if (text.empty()) return Json::object();
@@ -147,22 +205,19 @@ Result<Json> parse_options(std::string_view text) {
     return fail(Code::invalid_argument, "the options have ", text.size(), " bytes; at most ",
                 kMaxOptionsBytes, " are taken");
   }
-  std::string name;  // of the option that is being read
-  const auto note_name = [&name](int depth, Json::parse_event_t event, Json& parsed) {
-    using enum Json::parse_event_t;
-    if (depth == 1 && event != array_start) name = event == key ? parsed.get<std::string>() : "";
-    return true;
-  };
-  Json json = Json::parse(text.begin(), text.end(), note_name, false);
-  if (json.is_discarded() && !has_whole_characters(text)) {
+  Builder builder;
+  const bool valid = parse_json(text, builder);
+  if (!valid && !has_whole_characters(text)) {
     return fail(Code::invalid_argument,
-                name.empty() ? "the options hold" : printable(name) + " holds",
+                builder.option.empty() ? "the options hold" : printable(builder.option) + " holds",
                 " text that is not valid Unicode (half of a surrogate pair, such as \\ud800 alone, "
                 "or bytes that are not UTF-8); give whole characters");
   }
-  if (json.is_discarded()) return fail(Code::invalid_argument, "the options are not valid JSON");
-  if (!json.is_object()) return wrong_type("the options", "an object", json);
-  return json;
+  if (!valid) return fail(Code::invalid_argument, "the options are not valid JSON");
+  if (!builder.result.is_object()) {
+    return wrong_type("the options", "an object", builder.result);
+  }
+  return std::move(builder.result);
 }
 
 Status check_names(const Json& options, std::span<const OptionRow> rows) {

@@ -69,4 +69,11 @@ Result<AlignedBuffer> AlignedBuffer::allocate_uninitialized(uint64_t bytes, std:
   return buffer;
 }
 
+Status allocate_each(std::initializer_list<BufferSize> buffers, std::string_view what) {
+  for (const BufferSize& each : buffers) {
+    SLUICE_ASSIGN(each.buffer, AlignedBuffer::allocate(each.bytes, what));
+  }
+  return {};
+}
+
 }  // namespace sluice

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -49,5 +50,13 @@ class AlignedBuffer {
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
 };
+
+struct BufferSize {
+  AlignedBuffer& buffer;
+  uint64_t bytes;
+};
+// Allocates each of the buffers, as AlignedBuffer::allocate() does. `what` names all of them. After
+// an error some may be allocated.
+Status allocate_each(std::initializer_list<BufferSize> buffers, std::string_view what);
 
 }  // namespace sluice

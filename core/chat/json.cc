@@ -1,16 +1,15 @@
 #include "chat/json.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/format.h"
+#include "chat/parse_json.h"
 
 namespace sluice {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using jinja::Entry;
 using jinja::Value;
 
@@ -18,7 +17,7 @@ constexpr size_t kMaxDepth = 64;
 
 // Builds the value while the parser reads. So no tree of the JSON is made, which would be searched
 // for every member of an object.
-class Builder : public nlohmann::json_sax<Json> {
+class Builder : public JsonReceiver {
  public:
   bool null() override { return add(Value::none()); }
   bool boolean(bool value) override { return add(Value::boolean(value)); }
@@ -103,7 +102,7 @@ class Builder : public nlohmann::json_sax<Json> {
 
 Result<Value> value_from_json(std::string_view json) {
   Builder builder;
-  if (Json::sax_parse(json.begin(), json.end(), &builder)) return std::move(builder.result);
+  if (parse_json(json, builder)) return std::move(builder.result);
   if (builder.too_deep) {
     return fail(Code::invalid_argument, "the JSON nests deeper than ", kMaxDepth, " levels");
   }

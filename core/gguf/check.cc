@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/order.h"
 
 namespace sluice {
 namespace {
@@ -45,27 +46,29 @@ std::string_view recognize(std::string_view first) {
 
 Status check_unique(const Gguf& gguf) {
   // By sorting, because no choice of keys makes that slow.
-  std::vector<std::string_view> keys;
-  for (const auto& [key, value] : gguf.metadata) keys.push_back(key);
-  std::ranges::sort(keys);
-  if (const auto twice = std::ranges::adjacent_find(keys); twice != keys.end()) {
-    return fail(Code::bad_file, "the key '", printable(*twice),
+  const auto key_of = [&](uint32_t index) { return std::string_view(gguf.metadata[index].first); };
+  const auto by_key =
+      order_of(gguf.metadata.size(), [&](uint32_t a, uint32_t b) { return key_of(a) < key_of(b); });
+  const auto twice = std::ranges::adjacent_find(by_key, {}, key_of);
+  if (twice != by_key.end()) {
+    return fail(Code::bad_file, "the key '", printable(key_of(*twice)),
                 "' stands in the file twice; expected once", kDamaged);
   }
-  if (const auto twice = find_duplicate_tensor(gguf)) {
-    return fail(Code::bad_file, "the tensor '", printable(*twice),
+  if (const auto name = find_duplicate_tensor(gguf)) {
+    return fail(Code::bad_file, "the tensor '", printable(*name),
                 "' stands in the file twice; expected once", kDamaged);
   }
   return {};
 }
 
 Status check_overlap(const Gguf& gguf) {
-  std::vector<const TensorInfo*> by_offset;
-  for (const TensorInfo& tensor : gguf.tensors) by_offset.push_back(&tensor);
-  std::ranges::sort(by_offset, {}, &TensorInfo::offset);
+  const std::vector<TensorInfo>& tensors = gguf.tensors;
+  const auto by_offset = order_of(tensors.size(), [&](uint32_t a, uint32_t b) {
+    return tensors[a].offset < tensors[b].offset;
+  });
   for (size_t i = 1; i < by_offset.size(); ++i) {
-    const TensorInfo& before = *by_offset[i - 1];
-    const TensorInfo& after = *by_offset[i];
+    const TensorInfo& before = tensors[by_offset[i - 1]];
+    const TensorInfo& after = tensors[by_offset[i]];
     if (after.offset < before.offset + before.bytes) {
       return fail(Code::bad_file, "the tensors '", printable(before.name), "' (", before.bytes,
                   " bytes at offset ", before.offset, ") and '", printable(after.name),

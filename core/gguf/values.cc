@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <numeric>
-#include <utility>
 
 #include "base/format.h"
+#include "base/order.h"
 #include "gguf/gguf.h"
 
 namespace sluice {
@@ -180,10 +179,9 @@ const MetadataValue* Gguf::find(std::string_view key) const {
 
 // By sorting, because no choice of names makes that slow.
 void Gguf::index_tensors() {
-  by_name.resize(tensors.size());
-  std::iota(by_name.begin(), by_name.end(), uint32_t{0});
-  std::ranges::sort(by_name, {}, [&](uint32_t index) {
-    return std::pair(std::string_view(tensors[index].name), index);
+  by_name = order_of(tensors.size(), [&](uint32_t a, uint32_t b) {
+    const int sign = tensors[a].name.compare(tensors[b].name);
+    return sign != 0 ? sign < 0 : a < b;
   });
 }
 

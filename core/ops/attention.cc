@@ -22,12 +22,11 @@ Result<AttentionScratch> AttentionScratch::allocate(int64_t max_queries, int64_t
   const int64_t padded = padded_head_dim(head_dim);
   const auto n = static_cast<uint64_t>(max_queries);
   AttentionScratch s;
-  SLUICE_ASSIGN(s.max_, AlignedBuffer::allocate(4 * n, "attention"));
-  SLUICE_ASSIGN(s.sum_, AlignedBuffer::allocate(4 * n, "attention"));
-  SLUICE_ASSIGN(s.values_,
-                AlignedBuffer::allocate(4 * n * static_cast<uint64_t>(padded), "attention"));
-  SLUICE_ASSIGN(s.work_,
-                AlignedBuffer::allocate(4 * work_floats(max_queries, head_dim), "attention"));
+  SLUICE_TRY(allocate_each({{s.max_, 4 * n},
+                            {s.sum_, 4 * n},
+                            {s.values_, 4 * n * static_cast<uint64_t>(padded)},
+                            {s.work_, 4 * work_floats(max_queries, head_dim)}},
+                           "attention"));
   return s;
 }
 

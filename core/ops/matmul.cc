@@ -67,12 +67,13 @@ Result<Activations> Activations::allocate(int64_t max_cols, int64_t max_tokens) 
   const auto n = static_cast<uint64_t>(round_up(static_cast<uint64_t>(max_cols), 32)) *
                  static_cast<uint64_t>(max_tokens);
   Activations a;
-  SLUICE_ASSIGN(a.x_, AlignedBuffer::allocate(4 * n, "the prompt's activations"));
-  SLUICE_ASSIGN(a.q_, AlignedBuffer::allocate(n, "the prompt's activations"));
-  SLUICE_ASSIGN(a.digits_, AlignedBuffer::allocate(2 * n, "the prompt's activations"));
-  SLUICE_ASSIGN(a.d_, AlignedBuffer::allocate(4 * (n / 32), "the prompt's activations"));
-  SLUICE_ASSIGN(a.ds_, AlignedBuffer::allocate(4 * (n / 32), "the prompt's activations"));
-  SLUICE_ASSIGN(a.sums_, AlignedBuffer::allocate(4 * (n / 16), "the prompt's activations"));
+  SLUICE_TRY(allocate_each({{a.x_, 4 * n},
+                            {a.q_, n},
+                            {a.digits_, 2 * n},
+                            {a.d_, 4 * (n / 32)},
+                            {a.ds_, 4 * (n / 32)},
+                            {a.sums_, 4 * (n / 16)}},
+                           "the prompt's activations"));
   return a;
 }
 
@@ -101,11 +102,12 @@ uint64_t MatmulScratch::bytes(int64_t max_cols) {
 Result<MatmulScratch> MatmulScratch::allocate(int64_t max_cols) {
   const auto cols = round_up(static_cast<uint64_t>(max_cols), 32);
   MatmulScratch s;
-  SLUICE_ASSIGN(s.codes_, AlignedBuffer::allocate(16 * cols, "unpacking weights"));
-  SLUICE_ASSIGN(s.scales_, AlignedBuffer::allocate(4 * cols, "unpacking weights"));
-  SLUICE_ASSIGN(s.mins_, AlignedBuffer::allocate(4 * cols, "unpacking weights"));
-  SLUICE_ASSIGN(s.row_, AlignedBuffer::allocate(4 * cols, "unpacking weights"));
-  SLUICE_ASSIGN(s.strip_, AlignedBuffer::allocate(64 * cols, "unpacking weights"));
+  SLUICE_TRY(allocate_each({{s.codes_, 16 * cols},
+                            {s.scales_, 4 * cols},
+                            {s.mins_, 4 * cols},
+                            {s.row_, 4 * cols},
+                            {s.strip_, 64 * cols}},
+                           "unpacking weights"));
   return s;
 }
 

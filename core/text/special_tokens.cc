@@ -1,9 +1,11 @@
 #include "text/special_tokens.h"
 
-#include <algorithm>
 #include <map>
 #include <queue>
 #include <set>
+#include <span>
+
+#include "base/order.h"
 
 namespace sluice {
 namespace {
@@ -59,11 +61,9 @@ void SpecialTokens::finish() {
   added_ = {};
 
   // In order of depth: a node's links need those of all nodes above.
-  std::vector<uint32_t> order(nodes_.size() - 1);
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i + 1);
-  std::sort(order.begin(), order.end(),
-            [&](uint32_t a, uint32_t b) { return nodes_[a].depth < nodes_[b].depth; });
-  for (const uint32_t i : order) {
+  const auto order = order_of(
+      nodes_.size(), [&](uint32_t a, uint32_t b) { return nodes_[a].depth < nodes_[b].depth; });
+  for (const uint32_t i : std::span(order).subspan(1)) {  // without the root
     Node& node = nodes_[i];
     node.fail = node.parent == 0 ? 0 : step(nodes_[node.parent].fail, node.byte);
     node.match = node.id != kNoToken ? i : nodes_[node.fail].match;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/order.h"
 
 namespace sluice {
 namespace {
@@ -43,9 +44,10 @@ Weights::Weights(const TensorManifest& manifest, const SharedPlaces& shared, con
     order_.push_back(static_cast<int>(parts_.size()));
     parts_.push_back(std::move(part));
   }
-  std::ranges::sort(order_, {}, [&](int handle) {
-    const Piece& piece = manifest.piece(handle);
-    return std::pair(piece.begin, piece.bytes);
+  sort_indices(order_, [&](int a, int b) {
+    const Piece& one = manifest.piece(a);
+    const Piece& other = manifest.piece(b);
+    return std::pair(one.begin, one.bytes) < std::pair(other.begin, other.bytes);
   });
   const WeightSizes sizes(manifest, rows);
   bytes_ = sizes.memory(shared_);
@@ -271,8 +273,8 @@ std::vector<int> Weights::missing_slots(const NextUses& uses) const {
   std::vector<int> slots;
   for (int slot = 0; slot < static_cast<int>(slots_.size()); ++slot)
     if (state(slot) != SlotState::resident) slots.push_back(slot);
-  std::ranges::sort(
-      slots, {}, [&](int slot) { return std::pair(uses.next[static_cast<size_t>(slot)], slot); });
+  const auto key = [&](int slot) { return std::pair(uses.next[static_cast<size_t>(slot)], slot); };
+  sort_indices(slots, [&](int a, int b) { return key(a) < key(b); });
   return slots;
 }
 

@@ -1,12 +1,14 @@
 // Tests of base/: numbers that must be the same everywhere, UTF-8, and the thread pool.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "../../native/bench/together.h"
@@ -14,6 +16,7 @@
 #include "base/format.h"
 #include "base/half.h"
 #include "base/math.h"
+#include "base/order.h"
 #include "base/threads.h"
 #include "base/utf8.h"
 #include "base/xxh64.h"
@@ -197,6 +200,35 @@ TEST(Xxh64, IsTheKnownOne) {
       EXPECT_EQ(pieces.value(), hash) << n << " by " << piece;
     }
   }
+}
+
+TEST(Order, IsThatOfTheNumbersBehindTheIndices) {
+  std::vector<int> numbers;
+  uint32_t state = 1;
+  for (int i = 0; i < 1000; ++i) numbers.push_back(static_cast<int>((state *= 48271u) >> 20));
+  const auto precedes = [&](uint32_t a, uint32_t b) {
+    return std::pair(numbers[a], a) < std::pair(numbers[b], b);
+  };
+  std::vector<uint32_t> order = order_of(numbers.size(), precedes);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end(), precedes));
+  std::sort(order.begin(), order.end());
+  for (uint32_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(order.at(i), i) << "each index once";
+  EXPECT_TRUE(order_of(0, precedes).empty());
+
+  std::vector<int> signed_ones = {3, -1, 2};
+  sort_indices(signed_ones, [](int a, int b) { return a < b; });
+  EXPECT_EQ(signed_ones, (std::vector<int>{-1, 2, 3}));
+}
+
+TEST(Aligned, AllocatesEachOrSaysWhatIsMissing) {
+  AlignedBuffer one, other;
+  ASSERT_TRUE(allocate_each({{one, 100}, {other, 7}}, "a test").has_value());
+  EXPECT_EQ(one.size(), 100u);
+  EXPECT_EQ(other.size(), 7u);
+  const Status refused = allocate_each({{one, 1}, {other, UINT64_MAX}}, "a test");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::out_of_memory);
+  EXPECT_EQ(refused.error().message.find("a test needs"), 0u) << refused.error().message;
 }
 
 TEST(Aligned, RefusesWhatDoesNotFit) {

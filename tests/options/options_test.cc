@@ -78,6 +78,15 @@ TEST(LoadOptionsJson, RefusesWithTheReason) {
             std::string::npos);
   EXPECT_NE(load_error(R"({"kernels":[]})").find("kernels must be a string"), std::string::npos);
   EXPECT_NE(load_error(std::string(140000, ' ')).find("140000 bytes"), std::string::npos);
+  const std::string deep = std::string(60000, '[') + std::string(60000, ']');
+  EXPECT_NE(load_error(deep).find("an object, found array"), std::string::npos);
+  EXPECT_NE(load_error(deep.substr(1)).find("not valid JSON"), std::string::npos);
+}
+
+TEST(LoadOptionsJson, TheLastOfOneNameCounts) {
+  const auto options = load_options_from_json(R"({"threads":99,"kvType":"f32","threads":3})");
+  ASSERT_TRUE(options.has_value()) << options.error().message;
+  EXPECT_EQ(options->threads, 3);
 }
 
 TEST(GenerateOptionsJson, EmptyMeansDefaults) {
@@ -186,6 +195,9 @@ TEST(GenerateOptionsJson, RefusesWithTheReason) {
   }
   EXPECT_EQ(generate_error(R"({"\ud800":1})").find("the options hold text"), 0u);
   EXPECT_EQ(generate_error(R"({"stop":"\ud83d\ude00 \\ud800"})"), "");
+  EXPECT_EQ(generate_error(R"({"stop":["a"],"logitBias":{"\ud800":1}})").find("logitBias holds"),
+            0u);
+  EXPECT_EQ(generate_error(R"({"logitBias":{"1":1},"\ud800":1})").find("the options hold"), 0u);
   EXPECT_NE(generate_error(R"({"stop":"a)").find("not valid JSON"), std::string::npos);
   EXPECT_EQ(generate_error(R"({"topP":1.0000001})")
                 .find("topP must be a number from 0 to 1, found 1.0000001"),
