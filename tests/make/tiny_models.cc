@@ -471,7 +471,20 @@ std::vector<TinyModel> make_big_models() {
   large.n_ff = 14336;
   large.tied = false;
   large.q6_head = true;
-  return {smollm, qwen, llama, large};
+
+  TinyModel lfm = smollm;  // of which six layers of 16 attend, here five
+  lfm.name = "lfm2-350m";
+  lfm.architecture = "lfm2";
+  lfm.n_vocab = 65536;
+  lfm.n_layers = 16;
+  lfm.n_embd = 1024;
+  lfm.n_heads = 16;
+  lfm.n_kv_heads = 8;
+  lfm.n_ff = 4608;
+  lfm.conv_tokens = 3;
+  lfm.context = 128000;
+  lfm.freq_base = 1e6f;
+  return {smollm, qwen, llama, large, lfm};
 }
 
 }  // namespace
