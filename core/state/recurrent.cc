@@ -9,10 +9,6 @@ bool contains(std::span<const int64_t> positions, int64_t position) {
   return std::ranges::find(positions, position) != positions.end();
 }
 
-Result<AlignedBuffer> allocate(uint64_t bytes) {
-  return AlignedBuffer::allocate(bytes, "the state of recurrent layers");
-}
-
 }  // namespace
 
 RecurrentState::RecurrentState(std::span<const LayerShape> layers) {
@@ -28,8 +24,15 @@ RecurrentState::RecurrentState(std::span<const LayerShape> layers) {
 // --- what is kept --------------------------------------------------------------------------------
 
 const RecurrentState::State* RecurrentState::find(int64_t position) const {
-  const auto found = std::ranges::lower_bound(states_, position, {}, &State::position);
-  return found != states_.end() && found->position == position ? &*found : nullptr;
+  for (const State& state : states_)
+    if (state.position == position) return &state;
+  return nullptr;
+}
+
+Result<RecurrentState::State> RecurrentState::make_state(int64_t position) const {
+  SLUICE_ASSIGN(AlignedBuffer buffer,
+                AlignedBuffer::allocate(bytes_, "the state of recurrent layers"));
+  return State{position, std::make_shared<AlignedBuffer>(std::move(buffer))};
 }
 
 float* RecurrentState::part(const State& state, int64_t layer) const {
@@ -46,8 +49,10 @@ bool RecurrentState::stays(const State& state, std::span<const int64_t> named) c
 
 int64_t RecurrentState::reach(int64_t n) const {
   if (!any()) return n;
-  const auto behind = std::ranges::upper_bound(states_, n, {}, &State::position);
-  return behind == states_.begin() ? 0 : std::prev(behind)->position;
+  int64_t reached = 0;
+  for (const State& state : states_)
+    if (state.position <= n) reached = state.position;
+  return reached;
 }
 
 void RecurrentState::truncate(int64_t n) {
@@ -66,37 +71,35 @@ void RecurrentState::settle(std::span<const int64_t> named) {
 
 // --- a pass --------------------------------------------------------------------------------------
 
-// The positions whose states a pass writes.
+// The positions whose states a pass writes, which ascend.
 std::vector<int64_t> RecurrentState::stops(int64_t begin, int64_t end,
                                            std::span<const int64_t> named) const {
   std::vector<int64_t> all;
-  if (!any()) return all;
-  for (const int64_t position : named)
-    if (position > begin && position < end) all.push_back(position);
-  if (end - 1 > begin) all.push_back(end - 1);
-  all.push_back(end);
-  std::ranges::sort(all);
-  all.erase(std::unique(all.begin(), all.end()), all.end());
+  for (int64_t last = begin; any() && last < end; all.push_back(last)) {
+    int64_t next = last < end - 1 ? end - 1 : end;
+    for (const int64_t position : named)
+      if (position > last) next = std::min(next, position);
+    last = next;
+  }
   return all;
 }
 
 // In decoding a token's state gets the buffer of the one before the last, so nothing is allocated.
+// At position 0 there is none to get, so all buffers are zeros.
 Status RecurrentState::begin(int64_t n, std::span<const int64_t> named) {
-  std::vector<std::shared_ptr<AlignedBuffer>> free;
+  std::vector<State> free;
   for (State& state : states_)
-    if (!stays(state, named) && state.buffer.use_count() == 1)
-      free.push_back(std::move(state.buffer));
+    if (!stays(state, named) && state.buffer.use_count() == 1) free.push_back(std::move(state));
   passing_ = -1;
   settle(named);
   pass_end_ = positions_ + n;
   for (const int64_t stop : stops(positions_, pass_end_, named)) {
     if (free.empty()) {
-      SLUICE_ASSIGN(AlignedBuffer buffer, allocate(bytes_));
-      free.push_back(std::make_shared<AlignedBuffer>(std::move(buffer)));
-    } else if (positions_ == 0) {
-      std::fill_n(free.back()->data(), bytes_, uint8_t{0});
+      SLUICE_ASSIGN(State made, make_state(stop));
+      pass_.push_back(std::move(made));
+      continue;
     }
-    pass_.push_back({stop, std::move(free.back())});
+    pass_.push_back({stop, std::move(free.back().buffer)});
     free.pop_back();
   }
   return {};
@@ -106,7 +109,7 @@ void RecurrentState::commit(std::span<const int64_t> named) {
   if (!any()) return;
   positions_ = pass_end_;
   passing_ = positions_ - 1;
-  std::ranges::move(pass_, std::back_inserter(states_));
+  for (State& state : pass_) states_.push_back(std::move(state));
   pass_.clear();
   settle(named);
 }
@@ -142,8 +145,8 @@ std::vector<int64_t> RecurrentState::saved() const {
 }
 
 Status RecurrentState::restore_state(int64_t position) {
-  SLUICE_ASSIGN(AlignedBuffer buffer, allocate(bytes_));
-  states_.push_back({position, std::make_shared<AlignedBuffer>(std::move(buffer))});
+  SLUICE_ASSIGN(State made, make_state(position));
+  states_.push_back(std::move(made));
   return {};
 }
 

@@ -83,6 +83,7 @@ class RecurrentState {
   bool stays(const State& state, std::span<const int64_t> named) const;
   std::vector<int64_t> stops(int64_t begin, int64_t end, std::span<const int64_t> named) const;
   const State* find(int64_t position) const;
+  Result<State> make_state(int64_t position) const;
   float* part(const State& state, int64_t layer) const;
 
   std::vector<int64_t> floats_, begins_;  // by layer: floats, and where they are in a buffer

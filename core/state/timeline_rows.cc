@@ -28,14 +28,14 @@ std::vector<uint8_t> kept_of(const Timeline& timeline, int64_t begin, int64_t en
     for (const KvCache& cache : timeline.caches())
       if (cache.window() > 0) kept.push_back(cache.keeps(first / kKvChunk) ? 1 : 0);
     if (!timeline.recurrent().any()) continue;
-    uint8_t bits[kBitBytes] = {};
+    kept.resize(kept.size() + kBitBytes);
+    uint8_t* const bits = &kept[kept.size() - kBitBytes];
     for (const int64_t position : states) {
       const int64_t i = position - 1 - first;
       if (i < 0 || i >= kStep || position > end) continue;
-      if (piece) std::fill_n(bits, kBitBytes, uint8_t{0});
+      if (piece) std::memset(bits, 0, kBitBytes);
       bits[i / 8] |= static_cast<uint8_t>(1u << i % 8);
     }
-    kept.insert(kept.end(), bits, bits + kBitBytes);
   }
   return kept;
 }
@@ -93,7 +93,10 @@ TimelineRows::TimelineRows(const Timeline& timeline, int64_t begin, int64_t end,
   const RecurrentState& recurrent = timeline.recurrent();
   state_bytes_ = recurrent.state_bytes();
   for (int64_t layer = 0; layer < recurrent.n_layers(); ++layer)
-    if (recurrent.floats(layer) > 0) recurrent_.push_back({layer, recurrent.floats(layer)});
+    if (recurrent.floats(layer) > 0) {
+      recurrent_.push_back(layer);
+      floats_.push_back(recurrent.floats(layer));
+    }
   if (first_ < end_) states_ = states_of(first_);
   skip_absent();
 }
@@ -209,7 +212,7 @@ uint64_t TimelineRows::growth(const Timeline& timeline) const {
 void TimelineRows::next() {
   if (in_states()) {
     float_ += row_floats();
-    if (float_ < recurrent_[part_].floats) return;
+    if (float_ < floats_[part_]) return;
     float_ = 0;
     if (++part_ < recurrent_.size()) return;
     part_ = 0;

@@ -52,7 +52,7 @@ class TimelineRows {
 
   // Of the row that is next.
   size_t bytes() const;
-  int64_t layer() const { return in_states() ? recurrent_[part_].layer : here().layer; }
+  int64_t layer() const { return in_states() ? recurrent_[part_] : here().layer; }
   // The position that it is of; of a recurrent state, the one that follows.
   int64_t position() const { return in_states() ? states_[state_] : first_ + row_; }
   int64_t positions_end() const { return chunk_end(first_); }  // of those of the same 256
@@ -76,12 +76,9 @@ class TimelineRows {
     size_t row_bytes;
     size_t window;  // of the caches with a window, the number of its own from 1 on; 0: none
   };
-  struct Recurrent {
-    int64_t layer, floats;
-  };
   const Layer& here() const { return layers_[at_]; }
   bool in_states() const { return at_ == layers_.size(); }
-  int64_t row_floats() const { return std::min(recurrent_[part_].floats - float_, kMostRowFloats); }
+  int64_t row_floats() const { return std::min(floats_[part_] - float_, kMostRowFloats); }
   const uint8_t* kept_at(int64_t first) const;
   std::vector<int64_t> states_of(int64_t first) const;
   bool lacks_state(const Timeline& timeline) const;
@@ -93,7 +90,8 @@ class TimelineRows {
   void skip_absent();
 
   std::vector<Layer> layers_;
-  std::vector<Recurrent> recurrent_;
+  std::vector<int64_t> recurrent_;  // the layers that are, and
+  std::vector<int64_t> floats_;     // the size of a state of each
   uint64_t state_bytes_ = 0;
   size_t n_windows_ = 0;
   size_t n_kept_ = 0;  // numbers in kept_ for kRowPositions
