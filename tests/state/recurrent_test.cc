@@ -211,6 +211,20 @@ TEST(Recurrent, CanBeCutBeforeTheLastTokensOfTheLastTwoPrompts) {
   EXPECT_TRUE(can_go_on(story, ends[3] - 1));
 }
 
+// An end that makes place for that of the next prompt becomes one of the other marks.
+TEST(Recurrent, CanBeCutAtEarlierPromptsIfThereIsRoom) {
+  Story story(kMixed, kLarge);
+  std::vector<int64_t> ends;
+  for (int turn = 0; turn < 4; ++turn) {
+    run_pass(story, 20, turn);
+    story.timeline.mark();
+    ends.push_back(story.timeline.positions());
+    run_pass(story, 10, 10 + turn);
+  }
+  for (const int64_t end : ends) EXPECT_TRUE(can_go_on(story, end - 1)) << end;
+  EXPECT_EQ(story.timeline.reach(ends[0] + 9), ends[0] - 1);
+}
+
 // A prompt of one token, and one that is a token more than the past.
 TEST(Recurrent, PromptsMayHaveOneTokenMore) {
   Story story(kMixed, kSmall);
