@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/format.h"
+#include "base/half.h"
 #include "models/registry.h"
 #include "session/observe.h"
 #include "support/engine_fixture.h"
@@ -116,6 +117,23 @@ std::vector<float> floats_of(GgufBuilder& file, const std::string& tensor) {
   std::vector<float> numbers(data.size() / 4);
   std::memcpy(numbers.data(), data.data(), data.size());
   return numbers;
+}
+
+// The kernel is f32 in memory, as vectors are, whatever its type in the file.
+TEST(Lfm2, AKernelOfHalvesGivesTheBitsOfItsNumbers) {
+  GgufBuilder whole = tiny_model_file(tiny_model_named("lfm2-odd-f32")), halves = whole;
+  for (const int layer : {0, 1, 3, 4, 6}) {
+    const std::string name = concat("blk.", layer, ".shortconv.conv.weight");
+    std::vector<float> numbers = floats_of(whole, name);
+    std::vector<uint16_t> bits;
+    for (float& number : numbers) {
+      bits.push_back(f32_to_f16(number));
+      number = f16_to_f32(bits.back());
+    }
+    whole.tensor(name, Type::F32, {5, 40}, bytes_of(numbers));
+    halves.tensor(name, Type::F16, {5, 40}, bytes_of(bits));
+  }
+  EXPECT_EQ(hash_of_file(halves), hash_of_file(whole));
 }
 
 TEST(Lfm2, ConvolutionsWeighTheLastInputsOfEachChannel) {
