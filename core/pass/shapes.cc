@@ -12,7 +12,6 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kMaxHeadDim = 1024;
-constexpr int64_t kMaxConvTokens = 64;  // 3 or 4 in the models that there are
 
 Result<int64_t> read_head_dim(ConfigReader& reader, int64_t n_embd, int64_t n_heads) {
   const bool given = reader.find("attention.key_length") != nullptr;

@@ -41,6 +41,8 @@ enum class Attention : uint8_t { every_layer, some_layers };
 Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config,
                                             Attention attention = Attention::every_layer);
 
+inline constexpr int64_t kMaxConvTokens = 64;  // 3 or 4 in the models that there are
+
 // Makes layers without attention short convolutions of n_embd channels. shortconv.l_cache is their
 // tokens, the present one included. Fails with bad_file.
 Status read_short_convs(ConfigReader& reader, const Config& config,

@@ -29,16 +29,15 @@ void Pass::short_conv(const Work& work, const Norm& norm, const ShortConv& conv)
         const float* c = row(Buffer::k, work, token + t, width);
         float* u = row(Buffer::v, work, token + t, width);
         float* out = row(Buffer::attended, work, token + t, width);
+        const float* inputs[kMaxConvTokens];
+        for (int64_t j = 0; j < past; ++j) inputs[j] = input(t - past + j);
+        const float* weight = weights + first * (past + 1);
         for (int64_t i = first; i < last; ++i) {
           u[i] = b[i] * u[i];
-          out[i] = 0;
+          float sum = 0;
+          for (int64_t j = 0; j < past; ++j) sum = sum + *weight++ * inputs[j][i];
+          out[i] = c[i] * (sum + *weight++ * u[i]);
         }
-        for (int64_t j = 0; j <= past; ++j) {
-          const float* in = input(t - past + j);
-          for (int64_t i = first; i < last; ++i)
-            out[i] = out[i] + weights[i * (past + 1) + j] * in[i];
-        }
-        for (int64_t i = first; i < last; ++i) out[i] = c[i] * out[i];
       }
       // Ascending, because `to` may be `from`: what is read lies behind what is written.
       for (int64_t j = 0; j < past; ++j) {
