@@ -132,7 +132,8 @@ struct SlotView {
 // nothing, and the session keeps what it has.
 struct MemoryPlan {
   uint64_t weights = 0;
-  uint64_t kv = 0;           // of all sessions, for the whole context
+  uint64_t kv = 0;           // keys and values of all sessions, for the whole context, and what
+                             // recurrent layers keep
   uint64_t activations = 0;  // for a prompt that fills the context, and the logits
   uint64_t constant = 0;     // threads' scratch, header, tokenizer, code and stacks
   uint64_t budget = 0;       // that was asked for; 0: none

@@ -8,6 +8,7 @@ namespace sluice {
 // Each is defined in the file of its name.
 MakeModel make_gemma3;
 MakeModel make_gpt2;
+MakeModel make_lfm2;
 MakeModel make_llama;
 
 namespace {
@@ -18,6 +19,7 @@ constexpr Family kFamilies[] = {
     {"qwen3", make_llama, {.qk_norm = true}},
     {"gpt2", make_gpt2, {}},
     {"gemma3", make_gemma3, {}},
+    {"lfm2", make_lfm2, {}},
 };
 
 // Such weights give noise with inputs that aren't transformed, too.

@@ -89,6 +89,18 @@ Qkv Binder::qkv(const LayerShape& shape, Biases biases) {
           linear(Phase::qkv, "attn_v", kv, cols, Buffer::v, biases)};
 }
 
+ShortConv Binder::short_conv(const LayerShape& shape) {
+  const int64_t n = shape.conv_channels;
+  const Source all = source("shortconv.in_proj", 3 * n, model_.config_.n_embd, Biases::optional);
+  ShortConv conv{{linear_rows(Phase::qkv, all, 0, n, Buffer::q),
+                  linear_rows(Phase::qkv, all, n, n, Buffer::k),
+                  linear_rows(Phase::qkv, all, 2 * n, n, Buffer::v)}};
+  if (status_.has_value())
+    conv.kernel = keep(model_.manifest_.add_vectors(gguf_, concat(prefix_, "shortconv.conv.weight"),
+                                                    slot_, n, shape.state / n + 1));
+  return conv;
+}
+
 GateUp Binder::gate_up(const LayerShape& shape) {
   const int64_t n = shape.n_ff, cols = model_.config_.n_embd;
   const TensorInfo* up = gguf_.find_tensor(concat(prefix_, "ffn_up.weight"));

@@ -40,6 +40,9 @@ class Binder {
   // The queries, keys and values of a layer with this shape, from rows of n_embd numbers: of
   // attn_qkv, whose rows are those of q, then k, then v, or of attn_q, attn_k and attn_v.
   Qkv qkv(const LayerShape& shape, Biases biases = Biases::optional);
+  // The short convolution of a layer with this shape, from rows of n_embd numbers: of
+  // shortconv.in_proj, with the rows of b, then c, then x, and shortconv.conv.weight.
+  ShortConv short_conv(const LayerShape& shape);
   // Gate and up of a layer with this shape, from rows of n_embd numbers: of ffn_gate and ffn_up or,
   // if there is no ffn_gate and ffn_up has 2 * n_ff rows, of ffn_up, with the gate's rows first.
   GateUp gate_up(const LayerShape& shape);

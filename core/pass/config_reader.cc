@@ -30,9 +30,9 @@ int64_t ConfigReader::checked(std::string_view name, uint64_t value, int64_t max
   return 1;
 }
 
-int64_t ConfigReader::integer(std::string_view name, int64_t fallback, int64_t max) {
+int64_t ConfigReader::integer(std::string_view name, int64_t fallback, int64_t max, int64_t min) {
   const auto found = kept(gguf_.get_u64(key(name)));
-  if (found.has_value()) return checked(name, *found, max);
+  if (found.has_value()) return checked(name, *found, max, min);
   if (fallback >= 0) return fallback;
   if (status_.has_value()) {
     status_ = fail(Code::bad_file, "the header has no ", key(name),
@@ -70,11 +70,11 @@ float ConfigReader::epsilon(std::string_view name) {
 }
 
 std::vector<int64_t> ConfigReader::per_layer(std::string_view name, int64_t n_layers,
-                                             int64_t fallback, int64_t max) {
+                                             int64_t fallback, int64_t max, int64_t min) {
   std::vector<int64_t> all(static_cast<size_t>(n_layers), 1);
   const MetadataValue* value = find(name);
   if (value == nullptr || !value->is_array()) {
-    all.assign(all.size(), integer(name, fallback, max));
+    all.assign(all.size(), integer(name, fallback, max, min));
   } else if (value->count != all.size()) {
     refuse(name,
            concat(" has ", value->count, " entries, but the model has ", n_layers, " layers"));
@@ -82,7 +82,7 @@ std::vector<int64_t> ConfigReader::per_layer(std::string_view name, int64_t n_la
     for (size_t i = 0; i < all.size(); ++i) {
       const auto entry = value->as_u64(i);
       if (!entry.has_value()) refuse(name, " is not an array of integers");
-      all[i] = checked(name, entry.value_or(1), max);
+      all[i] = checked(name, entry.value_or(1), max, min);
     }
   }
   return all;

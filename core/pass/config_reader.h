@@ -31,8 +31,8 @@ class ConfigReader {
   std::string key(std::string_view name) const { return prefix_ + std::string(name); }
   const MetadataValue* find(std::string_view name) const { return gguf_.find(key(name)); }
 
-  // An integer in 1..max. If the key is missing, `fallback`; the key is required if that is < 0.
-  int64_t integer(std::string_view name, int64_t fallback, int64_t max);
+  // An integer in min..max. If the key is missing, `fallback`; the key is required if that is < 0.
+  int64_t integer(std::string_view name, int64_t fallback, int64_t max, int64_t min = 1);
   // An integer in 0..max; `fallback` if the key is missing.
   int64_t integer_or_0(std::string_view name, int64_t fallback, int64_t max);
   // An integer from 0 on; 0 if the key is missing.
@@ -41,9 +41,10 @@ class ConfigReader {
   double number(std::string_view name, double fallback);
   // A norm's epsilon, from 0 to below 1. Required.
   float epsilon(std::string_view name);
-  // integer() for every layer: an array with one entry a layer, or one number for all.
+  // An integer in min..max for every layer: an array with one entry a layer, or one number for all.
+  // If the key is missing, `fallback`; it is required if that is < 0.
   std::vector<int64_t> per_layer(std::string_view name, int64_t n_layers, int64_t fallback,
-                                 int64_t max);
+                                 int64_t max, int64_t min = 1);
   // A text; "" if the key is missing.
   std::string_view text(std::string_view name);
 

@@ -55,6 +55,13 @@ struct Qkv {
   Linear q, k, v;
 };
 
+// A causal convolution over the last tokens, in place of attention. Its inputs b, c and x are `in`,
+// in this order.
+struct ShortConv {
+  Qkv in;
+  int kernel = -1;  // [channels][tokens], the present token's weight last
+};
+
 // The two products of a gated feed-forward part's input.
 struct GateUp {
   Linear gate, up;

@@ -11,7 +11,8 @@ namespace sluice {
 
 enum class Point : uint8_t {
   linear_input,      // the rows that a matrix is multiplied by, normed, before they are quantized
-  attention_branch,  // what attention adds to the residual, after its own norm if it has one
+  attention_branch,  // what attention, or what a layer has in its place, adds to the residual,
+                     // after its own norm if it has one
   ffn_branch,        // the same of the feed-forward part
   block_output,      // the residual after a layer
   logits             // after scale, bias and cap

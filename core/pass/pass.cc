@@ -10,8 +10,8 @@ namespace sluice {
 Pass::Widths Pass::widths_of(const Model& model) {
   int64_t q = 0, kv = 0, ff = 0, heads = kTileQueries, head_dim = 0;
   for (const LayerShape& layer : model.layers()) {
-    q = std::max(q, layer.q_rows());
-    kv = std::max(kv, layer.kv_rows());
+    q = std::max({q, layer.q_rows(), layer.conv_channels});
+    kv = std::max({kv, layer.kv_rows(), layer.conv_channels});
     ff = std::max(ff, layer.n_ff);
     heads = std::max(heads, layer.n_heads);
     head_dim = std::max(head_dim, layer.head_dim);

@@ -116,6 +116,9 @@ class Pass {
   // Norms and rotates queries and keys, and stores keys and values. Then all query heads of the
   // layer attend: attended[heads * head_dim].
   void attend(const Work& work, const HeadNorms& norms);
+  // In place of attention, a short convolution (ShortConv): for each channel, of u = b * x the
+  // weighted sum over this token and those before it, times c: attended[channels].
+  void short_conv(const Work& work, const Norm& norm, const ShortConv& conv);
   // residual += the product with attended. If `norm` is given, the product is normed first.
   void attention_output(const Work& work, const Linear& output, const Norm& norm = {});
   // hidden = activation(gate) * up, two products with the normed residual. gate.out is

@@ -7,7 +7,8 @@
 namespace sluice {
 
 // The phases, in the order of a layer. `rows` (norms and quantizing) and `rope` are phases only for
-// several tokens; for a single one the next phase does their work. `branch` norms the result of
+// several tokens; for a single one the next phase does their work. What a layer has in place of
+// attention is in its phases. `branch` norms the result of
 // `output` or `down` before it is added, in families that do so.
 enum class Phase : uint8_t {
   embedding,

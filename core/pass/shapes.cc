@@ -37,23 +37,31 @@ Result<int64_t> read_head_dim(ConfigReader& reader, int64_t n_embd, int64_t n_he
 
 }  // namespace
 
-Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config) {
+Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config,
+                                            Attention attention) {
   const int64_t n = config.n_layers;
   const uint64_t experts = reader.count("expert_count");
   const auto n_ff = reader.per_layer("feed_forward_length", n, -1, kMaxWidth);
   const auto n_heads = reader.per_layer("attention.head_count", n, -1, kMaxWidth);
   const bool grouped = reader.find("attention.head_count_kv") != nullptr;
+  const int64_t least = attention == Attention::some_layers ? 0 : 1;
   const auto n_kv_heads =
-      grouped ? reader.per_layer("attention.head_count_kv", n, -1, kMaxWidth) : n_heads;
+      grouped ? reader.per_layer("attention.head_count_kv", n, -1, kMaxWidth, least) : n_heads;
   SLUICE_TRY(reader.status());
   if (experts > 0) {
     return with_facts(fail(Code::unsupported_model, "the model is a mixture of ", experts,
                            " experts, which Sluice doesn't compute"),
                       {{"key", reader.key("expert_count")}, {"value", concat(experts)}});
   }
-  SLUICE_ASSIGN(const int64_t head_dim, read_head_dim(reader, config.n_embd, n_heads[0]));
+  size_t attending = 0;  // the first layer with attention
+  while (attending + 1 < n_kv_heads.size() && n_kv_heads[attending] == 0) ++attending;
+  SLUICE_ASSIGN(const int64_t head_dim, read_head_dim(reader, config.n_embd, n_heads[attending]));
   std::vector<LayerShape> layers(static_cast<size_t>(n));
   for (size_t i = 0; i < layers.size(); ++i) {
+    LayerShape& layer = layers[i];
+    layer.n_ff = n_ff[i];
+    layer.cache = static_cast<int64_t>(i);
+    if (n_kv_heads[i] == 0) continue;
     if (n_heads[i] % n_kv_heads[i] != 0) {
       return fail(Code::bad_file, "layer ", i, " has ", n_heads[i], " query heads over ",
                   n_kv_heads[i], " key heads; the first must be a multiple of the second");
@@ -62,20 +70,29 @@ Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& 
       return fail(Code::bad_file, n_heads[i], " heads of ", head_dim, " elements are wider than ",
                   kMaxWidth);
     }
-    LayerShape& layer = layers[i];
     layer.n_heads = n_heads[i];
     layer.n_kv_heads = n_kv_heads[i];
     layer.head_dim = head_dim;
-    layer.n_ff = n_ff[i];
-    layer.cache = static_cast<int64_t>(i);
     layer.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
   }
   return layers;
 }
 
+Status read_short_convs(ConfigReader& reader, const Config& config,
+                        std::vector<LayerShape>& layers) {
+  const int64_t tokens = reader.integer("shortconv.l_cache", -1, kMaxConvTokens, 2);
+  SLUICE_TRY(reader.status());
+  for (LayerShape& layer : layers) {
+    if (layer.n_kv_heads > 0) continue;
+    layer.conv_channels = config.n_embd;
+    layer.state = (tokens - 1) * config.n_embd;
+  }
+  return {};
+}
+
 Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers) {
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
-  const int64_t window = reader.integer_or_0("attention.sliding_window", 0, int64_t{1} << 30);
+  const int64_t window = reader.integer_or_0("attention.sliding_window", 0, kMaxWindow);
   const MetadataValue* pattern = reader.find(kPattern);
   const bool each = pattern != nullptr && pattern->is_array();
   if (!each) period = reader.integer(kPattern, period, int64_t{1} << 20);

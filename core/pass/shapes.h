@@ -30,11 +30,25 @@ struct RopeShape {
   int factors_for(int64_t context) const { return is_long(context) ? long_factors : factors; }
 };
 
+// Whether a family's layers may lack attention: those with 0 key heads have something in its place.
+enum class Attention : uint8_t { every_layer, some_layers };
+
 // Reads layers of the usual kind: attention and one feed-forward part. n_heads, n_kv_heads and n_ff
 // come from their keys (one number for all layers, or one for each), head_dim is the same in all
 // layers, scale = 1 / sqrt(head_dim), rope = -1. Fails with bad_file, or with unsupported_model for
-// a mixture of experts or values of another width than keys.
-Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config);
+// a mixture of experts or values of another width than keys. Of layers without attention n_heads,
+// n_kv_heads and head_dim are 0.
+Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config,
+                                            Attention attention = Attention::every_layer);
+
+inline constexpr int64_t kMaxConvTokens = 64;  // 3 or 4 in the models that there are
+
+// Makes layers without attention short convolutions of n_embd channels. shortconv.l_cache is their
+// tokens, the present one included. Fails with bad_file.
+Status read_short_convs(ConfigReader& reader, const Config& config,
+                        std::vector<LayerShape>& layers);
+
+inline constexpr int64_t kMaxWindow = int64_t{1} << 30;  // positions
 
 // Sets the windows of layers of which some see all positions. attention.sliding_window is their
 // size; if it is 0 or missing, all layers see all. attention.sliding_window_pattern says for each

@@ -195,7 +195,7 @@ void Pass::add_linear(Phase phase, const Work& work, const Rows& rows, const Lin
 }
 
 void Pass::attention_output(const Work& work, const Linear& output, const Norm& norm) {
-  const int64_t cols = model_.layer(work.layer).q_rows();
+  const int64_t cols = model_.manifest().piece(output.matrix).cols;
   add_linear(Phase::output, work, {Buffer::attended, cols, {}}, output, norm,
              Point::attention_branch);
 }

@@ -310,7 +310,8 @@ Status SessionReader::State::take_tokens(std::span<const uint8_t> bytes) {
 Status SessionReader::State::begin_kept() {
   part = FilePart::kept;
   if (has_kept()) return {};
-  return begin_state(std::vector<uint8_t>(n_kept, 1));
+  const int64_t begin = header.first;
+  return begin_state(kept_without_list(session->timeline, begin, begin + header.computed));
 }
 
 Status SessionReader::State::take_kept(std::span<const uint8_t> bytes) {
@@ -323,8 +324,9 @@ Status SessionReader::State::take_kept(std::span<const uint8_t> bytes) {
     good = good && (used ? ends[i] > (i > 1 ? ends[i - 1] : 0) : ends[i] == 0);
     if (good && used) prompt_ends.push_back(ends[i]);
   }
-  good = good && std::ranges::all_of(kept, [](uint8_t one) { return one <= 1; }) &&
-         (prompt_ends.empty() || prompt_ends.back() <= int64_t{header.first} + header.computed);
+  const int64_t begin = header.first, end = begin + header.computed;
+  good = good && can_be_kept(session->timeline, begin, end, onto != nullptr, kept) &&
+         (prompt_ends.empty() || prompt_ends.back() <= end);
   if (good) return begin_state(kept);
   return fail(Code::bad_file, "the session's list of what it kept has numbers that none can have",
               kDamaged);
@@ -347,7 +349,7 @@ Status SessionReader::State::begin_state(std::vector<uint8_t> kept) {
 Status SessionReader::State::take_row(std::span<const uint8_t> bytes) {
   const int64_t position = rows->position();
   const int64_t layer = rows->layer();
-  if (position >= session->timeline.positions()) SLUICE_TRY(restore_places());
+  if (!rows->has_place(session->timeline)) SLUICE_TRY(restore_places());
   if (!rows->write(session->timeline, *runtime.kernels, bytes.data())) {
     return fail(Code::bad_file, "the session has a number that is NaN or infinite in layer ", layer,
                 " at position ", position, "; expected finite numbers", kDamaged);
@@ -355,7 +357,7 @@ Status SessionReader::State::take_row(std::span<const uint8_t> bytes) {
   return rows->done() ? end_state() : Status();
 }
 
-// Gives the session the positions up to those of the row that comes.
+// Gives the session the positions up to those of the row that comes, and the row its place.
 Status SessionReader::State::restore_places() {
   const auto n = static_cast<uint64_t>(rows->done() ? int64_t{header.first} + header.computed
                                                     : rows->positions_end());

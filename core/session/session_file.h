@@ -10,7 +10,7 @@
 //             u64 XXH64 of what RoPE does: see rope_hash() in session/file_parts.cc. For a few
 //                                        models it depends on the size of the context
 //             u32 type of the KV cache   0 f32, 1 f16, 2 q8_0
-//             u32 state                  1: keys and values in every layer that has a cache
+//             u32 state                  1: that of every layer, as below
 //             u32 tokens                 all that were read or written
 //             u32 computed               of these, from the first on; the rest, at most one, is the
 //                                        last token that was written
@@ -23,13 +23,20 @@
 //   tokens    i32 for each
 //   kept      u32 ends of prompts        0 to 2: positions to which the past can be cut
 //             u32 each of them, 0 for one that there isn't
-//             u8 for each 256 computed positions, for each window that layers have (ascending): 1
-//                                        if the file has their state in those layers, 0 if not.
-//                                        Versions 1 and 2 have no such part: they have all state
-//   state     for each 256 computed positions (of the last ones, those that there are), for each
-//             layer with a cache of its own that kept them, for each of its KV heads: the keys of
-//             each position, then the values of each position. A key or value has its numbers in
-//             their order: f32, f16, or int8 and behind them an f32 scale for each 32 of them.
+//             for each 256 computed positions:
+//               u8 for each window that layers have (ascending): 1 if the file has their state in
+//                                        those layers, 0 if not
+//               u8[32] if there are recurrent layers, whose state is one for all of the past: bit i
+//                                        of byte j is 1 if the file has it as it was behind the
+//                                        position 8 * j + i of the 256
+//                                        Versions 1 and 2 have no such part: they have all keys and
+//                                        values, and no recurrent state
+//   state     for each 256 computed positions (of the last ones, those that there are):
+//               for each layer with a cache of its own that kept them, for each of its KV heads:
+//             the keys of each position, then the values of each position. A key or value has its
+//             numbers in their order: f32, f16, or int8 and behind them an f32 scale for each 32.
+//               for each recurrent state that is there (ascending), for each recurrent layer: its
+//             f32 numbers. So the state behind position p is with the 256 that have p.
 //   end       u64 XXH64 of all before
 //
 // In every version the first 16 bytes and the hash at the header's end are as here.
@@ -48,7 +55,8 @@
 //             u64 0                     in place of the draws
 //
 // State that a piece doesn't have is zeros in it, so that all whole pieces of a session are as long
-// as each other. Pieces of version 1 have no part `kept`.
+// as each other. Of recurrent states a piece has the last one, or zeros for one. Pieces of version 1
+// have no part `kept`.
 //
 // A piece is only taken behind the tokens that it names, for its state depends on them. So of
 // pieces of which some are damaged, lost or of another text, those before them make a session.

@@ -16,7 +16,7 @@ struct SessionWriter::State {
         copy(s.runtime),
         tokens(s.timeline.tokens().begin() + static_cast<ptrdiff_t>(first),
                s.timeline.tokens().begin() + static_cast<ptrdiff_t>(to)),
-        kept(kept_of(s.timeline, static_cast<int64_t>(first), static_cast<int64_t>(to))),
+        kept(kept_of(s.timeline, static_cast<int64_t>(first), static_cast<int64_t>(to), piece)),
         rows(s.timeline, static_cast<int64_t>(first), static_cast<int64_t>(to), kept, piece),
         end(static_cast<int64_t>(to)),
         magic(piece ? kPieceMagic : kSessionMagic) {

@@ -5,10 +5,11 @@
 
 namespace sluice {
 
-// One layer's attention and feed-forward part. Layers of one model may differ in every field.
+// One layer's attention, or what it has in its place, and its feed-forward part. Layers of one
+// model may differ in every field.
 struct LayerShape {
-  int64_t n_heads = 0;     // query heads
-  int64_t n_kv_heads = 0;  // divides n_heads
+  int64_t n_heads = 0;     // query heads; 0: no attention
+  int64_t n_kv_heads = 0;  // divides n_heads; 0: no attention
   int64_t head_dim = 0;    // of keys, queries and values
   int64_t n_ff = 0;
   int64_t cache = 0;  // the layer whose keys and values it reads: its own, or an earlier one
@@ -19,6 +20,11 @@ struct LayerShape {
   int64_t window = 0;
   bool both_ways = false;
   float scale = 1;  // factor of the scores
+
+  // A short convolution in place of attention (ShortConv in pass/model.h): its channels; 0: none.
+  int64_t conv_channels = 0;
+  // Floats that sum up all of the layer's past (state/recurrent.h); 0: none.
+  int64_t state = 0;
 
   int64_t q_rows() const { return n_heads * head_dim; }
   int64_t kv_rows() const { return n_kv_heads * head_dim; }

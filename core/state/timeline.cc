@@ -1,6 +1,7 @@
 #include "state/timeline.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace sluice {
 
@@ -8,9 +9,17 @@ KvType kv_type_named(std::string_view name) {
   return name == "f32" ? KvType::f32 : name == "q8_0" ? KvType::q8_0 : KvType::f16;
 }
 
+namespace {
+
+constexpr int64_t kNoCache = -1;  // in place of a layer's window
+
+}  // namespace
+
 Timeline::Timeline(std::span<const LayerShape> layers, KvType type, uint64_t allowance)
-    : allowance_(allowance) {
-  const std::vector<int64_t> windows = windows_of(layers);
+    : recurrent_(layers), allowance_(allowance) {
+  std::vector<int64_t> windows = windows_of(layers);
+  for (size_t l = 0; l < layers.size(); ++l)
+    if (layers[l].n_kv_heads == 0) windows[l] = kNoCache;
   for (int64_t last = -1;;) {
     int64_t next = INT64_MAX;
     for (const int64_t window : windows)
@@ -20,7 +29,7 @@ Timeline::Timeline(std::span<const LayerShape> layers, KvType type, uint64_t all
   }
   for (const int64_t window : windows) {
     uint8_t at = 0;
-    while (caches_[at].window() != window) ++at;
+    while (window != kNoCache && caches_[at].window() != window) ++at;
     cache_of_.push_back(at);
   }
 }
@@ -31,6 +40,12 @@ std::vector<int64_t> Timeline::Marks::all() const {
   std::vector<int64_t> marks = more;
   marks.insert(marks.end(), prompt_ends.begin(), prompt_ends.end());
   return marks;
+}
+
+std::vector<int64_t> Timeline::Marks::states() const {
+  std::vector<int64_t> positions = more;
+  for (const int64_t end : prompt_ends) positions.push_back(end - 1);
+  return positions;
 }
 
 Timeline::Marks Timeline::marks_up_to(int64_t n) const {
@@ -44,7 +59,7 @@ Timeline::Marks Timeline::marks_up_to(int64_t n) const {
 // into passes.
 Timeline::Marks Timeline::marks_of_pass(int64_t begin, int64_t end) const {
   Marks marks = marks_up_to(begin);
-  if (!has_windows()) return marks;
+  if (!needs_marks()) return marks;
   for (int64_t mark = (begin / kKvChunk + 1) * kKvChunk; mark <= end; mark += kKvChunk) {
     marks.more.push_back(mark);
     thin(marks, mark);
@@ -64,7 +79,7 @@ void Timeline::thin(Marks& marks, int64_t end) const {
   }
   const int64_t next = end + kKvChunk - 1;
   const auto bytes = [&] {
-    uint64_t sum = 0;
+    uint64_t sum = more.size() * recurrent_.state_bytes();
     for (const KvCache& cache : caches_)
       sum += static_cast<uint64_t>(cache.chunks_for(more, next, marks.prompt_ends)) *
              cache.chunk_bytes();
@@ -79,25 +94,25 @@ void Timeline::mark() {
   if (!ends.empty() && ends.back() == end) return;
   ends.push_back(end);
   if (ends.size() > 2) {
+    const int64_t position = ends.front() - (recurrent_.any() ? 1 : 0);
     auto at = marks_.more.begin();
-    while (at != marks_.more.end() && *at < ends.front()) ++at;
-    marks_.more.insert(at, ends.front());
+    while (at != marks_.more.end() && *at < position) ++at;
+    marks_.more.insert(at, position);
     ends.erase(ends.begin());
     thin(marks_, end);
   }
   for (KvCache& cache : caches_) cache.settle(marks_.all());
+  recurrent_.settle(marks_.states());
 }
 
 // --- the past ------------------------------------------------------------------------------------
 
 int64_t Timeline::reach(int64_t n) const {
   int64_t reached = std::clamp<int64_t>(n, 0, positions());
-  for (size_t same = 0; same < caches_.size();) {
-    for (const KvCache& cache : caches_) {
-      const int64_t before = reached;
-      reached = cache.reach(reached);
-      same = reached == before ? same + 1 : 1;
-    }
+  for (int64_t before = -1; before != reached;) {
+    before = reached;
+    for (const KvCache& cache : caches_) reached = cache.reach(reached);
+    reached = recurrent_.reach(reached);
   }
   return reached;
 }
@@ -105,6 +120,7 @@ int64_t Timeline::reach(int64_t n) const {
 void Timeline::cut(int64_t n) {
   const int64_t kept = std::clamp<int64_t>(n, 0, positions());
   for (KvCache& cache : caches_) cache.truncate(kept);
+  recurrent_.truncate(kept);
   tokens_.resize(static_cast<size_t>(kept));
   marks_ = marks_up_to(kept);
 }
@@ -122,6 +138,10 @@ Status Timeline::begin(std::span<const TokenId> tokens) {
     abandon();
     return appended;
   }
+  if (const Status begun = recurrent_.begin(n, pass_marks_.states()); !begun) {
+    abandon();
+    return begun;
+  }
   pass_.assign(tokens.begin(), tokens.end());
   return {};
 }
@@ -132,10 +152,12 @@ void Timeline::commit() {
   pass_.clear();
   marks_ = std::move(pass_marks_);
   for (KvCache& cache : caches_) cache.settle(marks_.all());
+  recurrent_.commit(marks_.states());
 }
 
 void Timeline::abandon() {
   for (KvCache& cache : caches_) cache.truncate(positions());
+  recurrent_.abandon();
   pass_.clear();
 }
 
@@ -143,12 +165,21 @@ Status Timeline::restore(std::span<const TokenId> tokens, std::span<const uint8_
   for (size_t i = 0; i < caches_.size(); ++i)
     SLUICE_TRY(caches_[i].restore(static_cast<int64_t>(tokens.size()), kept[i] != 0));
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  const int64_t end = positions();
-  if (has_windows() && end % kKvChunk == 0 && reach(end) == end) {
-    marks_.more.push_back(end);
-    thin(marks_, end);
-  }
+  recurrent_.restore(static_cast<int64_t>(tokens.size()));
+  if (has_windows() && !recurrent_.any()) mark_restored(positions());
   return {};
+}
+
+Status Timeline::restore_state(int64_t position) {
+  SLUICE_TRY(recurrent_.restore_state(position));
+  mark_restored(position);
+  return {};
+}
+
+void Timeline::mark_restored(int64_t position) {
+  if (position % kKvChunk != 0 || reach(position) != position) return;
+  marks_.more.push_back(position);
+  thin(marks_, position);
 }
 
 void Timeline::restore_prompt_ends(std::span<const int64_t> ends) {
@@ -162,6 +193,7 @@ Timeline Timeline::clone() const {
     copy.caches_.back().truncate(positions());
   }
   copy.cache_of_ = cache_of_;
+  copy.recurrent_ = recurrent_.clone();
   copy.allowance_ = allowance_;
   copy.tokens_ = tokens_;
   copy.marks_ = marks_;
@@ -181,24 +213,30 @@ uint64_t Timeline::bytes_for(int64_t positions) const {
     // Two ends of prompts, and where a pass that is under way began.
     marks += 3 * window * cache.chunk_bytes();
   }
+  // Two ends of prompts, where a pass began, before its last token and at its end. Other marks are
+  // two for each doubling of the distance.
+  bytes += 5 * recurrent_.state_bytes();
+  all += static_cast<uint64_t>(2 * std::bit_width(static_cast<uint64_t>(positions)) + 4) *
+         recurrent_.state_bytes();
   return bytes + std::min(all, marks + allowance_);
 }
 
 uint64_t Timeline::growth(int64_t keep, int64_t end) const {
-  const std::vector<int64_t> marks = marks_of_pass(std::min(keep, positions()), end).all();
-  int64_t bytes = 0;
+  const Marks pass = marks_of_pass(std::min(keep, positions()), end);
+  const std::vector<int64_t> marks = pass.all();
+  int64_t bytes = recurrent_.growth(keep, end, pass.states());
   for (const KvCache& cache : caches_) bytes += cache.growth(keep, end, marks);
   return static_cast<uint64_t>(std::max<int64_t>(bytes, 0));
 }
 
 uint64_t Timeline::bytes() const {
-  uint64_t bytes = 0;
+  uint64_t bytes = recurrent_.bytes();
   for (const KvCache& cache : caches_) bytes += cache.bytes();
   return bytes;
 }
 
 uint64_t Timeline::own_bytes() const {
-  uint64_t bytes = 0;
+  uint64_t bytes = recurrent_.own_bytes();
   for (const KvCache& cache : caches_) bytes += cache.own_bytes();
   return bytes;
 }

@@ -5,8 +5,10 @@
 // abandon(), and say where a prompt has ended (mark).
 //
 // Keys and values of layers that see all can be cut anywhere. What can't (a window lets go of what
-// no later token sees) can be cut at marks: the ends of the last prompt and of the one before
-// always, and positions at doubling distances back, as much as the allowance for them permits.
+// no later token sees, a recurrent state sums up all) can be cut at marks: the ends of the last
+// prompt and of the one before always, and positions at doubling distances back, as much as the
+// allowance for them permits. At the end of a prompt it can be cut before the last token, so that
+// this one can be computed again: only there if a state is recurrent.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +21,7 @@
 #include "kernels/kernels.h"
 #include "state/kv_cache.h"
 #include "state/layer_shape.h"
+#include "state/recurrent.h"
 
 namespace sluice {
 
@@ -66,6 +69,10 @@ class Timeline {
   KvCache& keys_values(int64_t layer) { return caches_[index_of(layer)]; }
   const KvCache& keys_values(int64_t layer) const { return caches_[index_of(layer)]; }
 
+  // The states of recurrent layers, likewise.
+  const RecurrentState& recurrent() const { return recurrent_; }
+  RecurrentState& recurrent() { return recurrent_; }
+
   // For files (state/timeline_rows.h): all caches, those with a window behind the one without, by
   // ascending windows; and the marks, which ascend.
   std::span<const KvCache> caches() const { return caches_; }
@@ -75,6 +82,8 @@ class Timeline {
   // can be cut by what was kept, there are marks, as many as the allowance permits. What the file
   // has besides stays until the next pass.
   Status restore(std::span<const TokenId> tokens, std::span<const uint8_t> kept);
+  // Adds a place for the recurrent state at a position that restore() has added, which must ascend.
+  Status restore_state(int64_t position);
   // The ends of prompts of a file whose tokens have all been restored: at most two, which ascend.
   void restore_prompt_ends(std::span<const int64_t> ends);
 
@@ -83,10 +92,13 @@ class Timeline {
   struct Marks {
     std::vector<int64_t> prompt_ends;  // at most two
     std::vector<int64_t> more;
-    std::vector<int64_t> all() const;  // in no order
+    std::vector<int64_t> all() const;     // in no order
+    std::vector<int64_t> states() const;  // where recurrent states are kept for them; in no order
   };
   Timeline() = default;
   bool has_windows() const { return !caches_.empty() && caches_.back().window() > 0; }
+  bool needs_marks() const { return has_windows() || recurrent_.any(); }
+  void mark_restored(int64_t position);
   size_t index_of(int64_t layer) const { return cache_of_[static_cast<size_t>(layer)]; }
   Marks marks_up_to(int64_t n) const;
   Marks marks_of_pass(int64_t begin, int64_t end) const;
@@ -94,6 +106,7 @@ class Timeline {
 
   std::vector<KvCache> caches_;
   std::vector<uint8_t> cache_of_;  // by layer
+  RecurrentState recurrent_;
   uint64_t allowance_ = 0;
   std::vector<TokenId> tokens_;
   std::vector<TokenId> pass_;  // of the pass under way

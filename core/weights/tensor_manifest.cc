@@ -42,7 +42,7 @@ Result<int> TensorManifest::add(const Gguf& gguf, std::string_view name, int slo
   if (!shaped) {
     return fail(Code::bad_file, "tensor ", name, " has the shape ", shape_text(*info),
                 ", but the header's numbers ask for [", shape.cols,
-                shape.is_vector ? std::string() : concat(", ", shape.rows),
+                shape.is_vector && shape.rows == 1 ? std::string() : concat(", ", shape.rows),
                 shape.matrices > 1 ? concat(", ", shape.matrices) : std::string(),
                 "]; the file is damaged");
   }
@@ -88,6 +88,11 @@ Result<int> TensorManifest::add_expert(const Gguf& gguf, std::string_view name, 
 Result<int> TensorManifest::add_vector(const Gguf& gguf, std::string_view name, int slot,
                                        int64_t length) {
   return add(gguf, name, slot, {length, 1, 1, true}, 0, length);
+}
+
+Result<int> TensorManifest::add_vectors(const Gguf& gguf, std::string_view name, int slot,
+                                        int64_t n, int64_t length) {
+  return add(gguf, name, slot, {length, n, 1, true}, 0, n * length);
 }
 
 Result<int> TensorManifest::add_vector_part(const Gguf& gguf, std::string_view name, int slot,

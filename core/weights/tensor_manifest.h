@@ -50,6 +50,9 @@ class TensorManifest {
                          int64_t rows, int64_t cols, int64_t index);
   // `length` numbers, F32, F16 or BF16 in the file; f32 in memory.
   Result<int> add_vector(const Gguf& gguf, std::string_view name, int slot, int64_t length);
+  // The same of n vectors of `length` in one tensor, one after the other.
+  Result<int> add_vectors(const Gguf& gguf, std::string_view name, int slot, int64_t n,
+                          int64_t length);
   // `length` numbers from `first` on of a vector of `all`.
   Result<int> add_vector_part(const Gguf& gguf, std::string_view name, int slot, int64_t all,
                               int64_t first, int64_t length);

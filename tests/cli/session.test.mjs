@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { existsSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
   bundled,
   events,
+  root,
   shell,
   sluice,
   start,
@@ -15,6 +17,8 @@ import {
   temporaryDirectory,
 } from './helpers.mjs';
 
+const maker = join(root, 'build', 'release', 'tests', 'make_models');
+const noMaker = existsSync(maker) ? false : 'make_models is missing: npm test builds it';
 const PROMPT = 'Once upon a time';
 const seeded = ['--seed', '7', '--temp', '1.2', '--repeat-penalty', '1.2'];
 const drawn = ['--temp', '1.2', '--repeat-penalty', '1.2'];
@@ -73,6 +77,31 @@ describe('run --session', () => {
     // A prompt that leaves the session after three tokens.
     const other = sluice(['run', '-p', 'Once upon the', '-n', '3', '--json', '--session', session]);
     assert.equal(events(other.out).pop().stats.reusedTokens, 3);
+  });
+
+  it('goes on from a recurrent state', { skip: noMaker }, () => {
+    const models = temporaryDirectory();
+    execFileSync(maker, [models]);
+    const model = ['-m', join(models, 'lfm2-q8_0.gguf'), '--ignore-eos'];
+    const session = temporary('recurrent.sluice');
+    const run = (...args) => {
+      const { out, err, status } = sluice(['run', ...model, '--json', '--temp', '0', ...args]);
+      assert.equal(status, 0, err);
+      const lines = events(out);
+      return { ids: lines.map(({ id }) => id), stats: lines.pop().stats };
+    };
+    const first = run('-p', PROMPT, '-n', '9', '--session', session, '-t', '1');
+    // The same prompt again: all but its last token is kept.
+    const again = run('-p', PROMPT, '-n', '9', '--session', session, '-t', '2');
+    assert.deepEqual(again.ids.slice(0, 9), first.ids.slice(0, 9));
+    assert.equal(again.stats.reusedTokens, again.stats.promptTokens - 1);
+    const more = run('-n', '5', '--session', session);
+    assert.equal(more.stats.reusedTokens, more.stats.promptTokens - 1);
+    const whole = run('-p', PROMPT, '-n', '14');
+    assert.deepEqual([...again.ids.slice(0, 9), ...more.ids.slice(0, 5)], whole.ids.slice(0, 14));
+    // Another text after three tokens is computed afresh.
+    const other = run('-p', 'Once upon the', '-n', '3', '--session', session);
+    assert.equal(other.stats.reusedTokens, 0);
   });
 
   for (const [signal, expected] of [

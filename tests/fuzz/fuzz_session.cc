@@ -10,11 +10,14 @@ namespace {
 using namespace sluice;
 using Bytes = std::vector<uint8_t>;
 
-Engine& engine_of(size_t kv, bool windows) {
-  static const std::unique_ptr<Engine> engines[] = {
-      session_engine(0, false), session_engine(1, false), session_engine(2, false),
-      session_engine(0, true),  session_engine(1, true),  session_engine(2, true)};
-  return *engines[kv + (windows ? 3 : 0)];
+Engine& engine_of(size_t kv, Kept kept) {
+  static const std::vector<std::unique_ptr<Engine>> engines = [] {
+    std::vector<std::unique_ptr<Engine>> all;
+    for (size_t i = 0; i < 3 * kKinds; ++i)
+      all.push_back(session_engine(i % 3, static_cast<Kept>(i / 3)));
+    return all;
+  }();
+  return *engines[kv + 3 * static_cast<size_t>(kept)];
 }
 
 Result<std::unique_ptr<Session>> read(Engine& engine, std::span<const uint8_t> bytes,
@@ -36,15 +39,16 @@ void put_hashes(Bytes& bytes) {
 }
 
 // An older version that is read is saved as today's, with the part `kept`: no ends of prompts, and
-// all state. Otherwise with the same bytes.
-Bytes of_today(Bytes bytes, bool windows) {
+// all keys and values. Otherwise with the same bytes.
+Bytes of_today(Bytes bytes, Kept of) {
   uint32_t version = 0, tokens = 0, computed = 0;
   std::memcpy(&version, bytes.data() + 8, sizeof version);
   std::memcpy(&tokens, bytes.data() + 48, sizeof tokens);
   std::memcpy(&computed, bytes.data() + 52, sizeof computed);
   if (version < kSessionWithKept) {
     Bytes kept(kPromptEndBytes);
-    if (windows) kept.resize(kept.size() + (computed + 255) / 256, 1);
+    if (computed > 0 && of != Kept::all) kept.push_back(1);
+    if (computed > 0) kept.resize(kPromptEndBytes + kept_numbers(of));
     const auto at = static_cast<ptrdiff_t>(kSessionHeaderBytes + 4 * size_t{tokens});
     bytes.insert(bytes.begin() + at, kept.begin(), kept.end());
     put(bytes, 16, uint64_t{bytes.size()});
@@ -54,7 +58,7 @@ Bytes of_today(Bytes bytes, bool windows) {
   return bytes;
 }
 
-void check(Engine& engine, bool windows, const Bytes& bytes) {
+void check(Engine& engine, Kept kept, const Bytes& bytes) {
   const auto whole = read(engine, bytes, SIZE_MAX);
   const auto parts = read(engine, bytes, 1 + bytes.size() % 13);
   require(whole.has_value() == parts.has_value());
@@ -63,7 +67,7 @@ void check(Engine& engine, bool windows, const Bytes& bytes) {
     require(whole.error().message == parts.error().message);
     return;
   }
-  require(session_bytes(**whole) == of_today(bytes, windows));
+  require(session_bytes(**whole) == of_today(bytes, kept));
   GenerateOptions options;
   options.max_tokens = 2;
   const Status started = (*whole)->resume(options);
@@ -89,10 +93,10 @@ Bytes made_right(Engine& engine, Bytes bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Bytes bytes(data, data + size);
   // The type of the KV cache, as the file has it.
-  for (const bool windows : {false, true}) {
-    Engine& engine = engine_of(size > 40 ? data[40] % 3 : 0, windows);
-    check(engine, windows, bytes);
-    if (size >= kSessionHeaderBytes + 8) check(engine, windows, made_right(engine, bytes));
+  for (const Kept kept : {Kept::all, Kept::window, Kept::recurrent}) {
+    Engine& engine = engine_of(size > 40 ? data[40] % 3 : 0, kept);
+    check(engine, kept, bytes);
+    if (size >= kSessionHeaderBytes + 8) check(engine, kept, made_right(engine, bytes));
   }
   return 0;
 }

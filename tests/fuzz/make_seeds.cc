@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   for (const char* architecture : {"llama", "qwen2", "qwen3"}) {
     write(gguf, architecture, small_model(architecture));
   }
-  for (const char* name : {"gpt2-q8_0", "gemma3-q8_0"}) {
+  for (const char* name : {"gpt2-q8_0", "gemma3-q8_0", "lfm2-q8_0"}) {
     TinyModel model = tiny_model_named(name);
     model.n_layers = 1;
     model.n_embd = model.n_ff = 32;
@@ -223,14 +223,16 @@ int main(int argc, char** argv) {
   write_parts(folder / "fuzz_jinja", templates / "language.txt", "\n----\n");
   write_parts(folder / "fuzz_jinja", templates / "idioms.txt", "\n----\n");
   write_parts(folder / "fuzz_jinja", templates / "expressions.txt", "\n");
-  for (const size_t kind : {0, 1, 2, 3, 4, 5}) {
-    const auto engine = session_engine(kind % 3, kind >= 3);
+  for (size_t kind = 0; kind < 3 * sluice::kKinds; ++kind) {
+    const auto of = static_cast<sluice::Kept>(kind / 3);
+    const auto engine = session_engine(kind % 3, of);
     const auto write_session = [&](const char* name, bool version1 = false) {
       std::vector<uint8_t> bytes = session_bytes(engine->session());
       if (version1) {
         bytes[8] = 1;
         const auto kept = bytes.begin() + sluice::kSessionHeaderBytes + 4 * bytes[48];
-        bytes.erase(kept, kept + sluice::kPromptEndBytes + (kind >= 3 ? 1 : 0));
+        const size_t numbers = sluice::kPromptEndBytes + sluice::kept_numbers(of);
+        bytes.erase(kept, kept + static_cast<ptrdiff_t>(numbers));
       }
       write(folder / "fuzz_session", name + std::to_string(kind),
             {reinterpret_cast<const char*>(bytes.data()), bytes.size()});

@@ -9,17 +9,24 @@
 #include "engine.h"
 #include "fuzz_support.h"
 #include "make/tiny_models.h"
+#include "session/session_file.h"
 #include "support/drive.h"
 #include "support/stream.h"
 
 namespace sluice {
 
+// What its layers keep: all keys and values; those of a window; or a window's, and recurrent
+// states.
+enum class Kept : uint8_t { all, window, recurrent };
+inline constexpr size_t kKinds = 3;
+
 // `kv`: the type of its keys and values, as a session's file has it: 0 f32, 1 f16, 2 q8_0.
-// `windows`: its layer sees a window only.
-inline std::unique_ptr<Engine> session_engine(size_t kv, bool windows) {
+inline std::unique_ptr<Engine> session_engine(size_t kv, Kept kept) {
   const char* const types[] = {"f32", "f16", "q8_0"};
-  TinyModel model = tiny_model_named(windows ? "gemma3-q8_0" : "llama-q8_0");
-  model.n_layers = 1;
+  const char* const names[] = {"llama-q8_0", "gemma3-q8_0", "lfm2-q8_0"};
+  TinyModel model = tiny_model_named(names[static_cast<size_t>(kept)]);
+  model.n_layers = kept == Kept::recurrent ? 3 : 1;
+  if (kept == Kept::recurrent) model.window = 10;
   const std::string bytes = build_tiny_model(model);
   LoadOptions options;
   options.threads = 1;
@@ -31,6 +38,11 @@ inline std::unique_ptr<Engine> session_engine(size_t kv, bool windows) {
   require(stream.push(as_bytes(bytes)).has_value());
   require((*engine)->identify().value_or(false));
   return std::move(*engine);
+}
+
+// The numbers in the part `kept` of a session's file whose tokens lie in one chunk.
+inline size_t kept_numbers(Kept kept) {
+  return kept == Kept::all ? 0 : kept == Kept::window ? 1 : 1 + kPiecePositions / 8;
 }
 
 inline std::vector<uint8_t> session_bytes(const Session& session) {

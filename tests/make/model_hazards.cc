@@ -330,6 +330,60 @@ void gemma3(Cases cases) {
              [](GgufBuilder& f) { f.find_tensor("blk.2.attn_k_norm.weight").dims[0] = 15; });
 }
 
+void lfm2(Cases cases) {
+  FamilyCases family(cases, "lfm2-odd-f32");
+  family.without("attention.layer_norm_rms_epsilon");
+  family.without("shortconv.l_cache");
+  for (const uint32_t n : {0u, 1u, 65u, 0xffffffffu}) {
+    family.add(concat("conv_tokens_", n), concat("shortconv.l_cache is ", n, "; expected 2 to 64"),
+               [&](GgufBuilder& f) { f.kv_u32("lfm2.shortconv.l_cache", n); });
+  }
+  family.add("other_conv_tokens",
+             "shortconv.conv.weight has the shape [5, 40], but the header's numbers ask for [4, 40",
+             [](GgufBuilder& f) { f.kv_u32("lfm2.shortconv.l_cache", 4); });
+  const auto kv_heads = [&](std::string_view name, std::string says, std::vector<int32_t> heads) {
+    family.add(name, std::move(says), [&](GgufBuilder& f) {
+      f.kv_array("lfm2.attention.head_count_kv", ValueType::i32, heads);
+    });
+  };
+  kv_heads("kv_heads_too_few", "head_count_kv has 6 entries", {0, 0, 1, 0, 0, 1});
+  kv_heads("kv_heads_negative", "head_count_kv is not an array of integers",
+           {0, 0, 1, 0, 0, -1, 0});
+  kv_heads("kv_heads_do_not_divide", "5 query heads over 2 key heads", {0, 0, 1, 0, 0, 2, 0});
+  kv_heads("kv_heads_of_a_convolution", "no tensor blk.0.attn_", {1, 0, 1, 0, 0, 1, 0});
+  kv_heads("no_kv_heads_of_attention", "no tensor blk.2.shortconv.", {0, 0, 0, 0, 0, 1, 0});
+  family.add("window_2_31", "attention.sliding_window is 21474",
+             [](GgufBuilder& f) { f.kv_u32("lfm2.attention.sliding_window", 1u << 31); });
+  for (const char* name :
+       {"blk.0.shortconv.conv.weight", "blk.1.shortconv.in_proj.weight",
+        "blk.3.shortconv.out_proj.weight", "blk.2.attn_q_norm.weight", "token_embd_norm.weight"}) {
+    family.without_tensor(name);
+  }
+  family.add("rows_of_in_proj", "blk.1.shortconv.in_proj.weight has the shape [40, 119]",
+             [](GgufBuilder& f) { f.find_tensor("blk.1.shortconv.in_proj.weight").dims[1] = 119; });
+  family.add("kernel_transposed", "blk.0.shortconv.conv.weight has the shape [40, 5]",
+             [](GgufBuilder& f) {
+               f.find_tensor("blk.0.shortconv.conv.weight").dims = {40, 5};
+             });
+  family.add(
+      "kernel_nan", "blk.0.shortconv.conv.weight has a number that is NaN or infinite",
+      [](GgufBuilder& f) {
+        f.find_tensor("blk.0.shortconv.conv.weight").data.replace(400, 4, bytes_of(std::nanf("")));
+      });
+  family.add("causal_as_number", "lfm2.attention.causal",
+             [](GgufBuilder& f) { f.kv_u32("lfm2.attention.causal", 0); });
+  cases.level(Level::model, Code::unsupported_type);
+  family.add("kernel_quantized", "blk.0.shortconv.conv.weight", [](GgufBuilder& f) {
+    f.kv_u32("lfm2.shortconv.l_cache", 32);
+    f.tensor("blk.0.shortconv.conv.weight", Type::Q8_0, {32, 40}, std::string(34 * 40, '\0'));
+  });
+  cases.level(Level::model, Code::unsupported_model);
+  family.add("both_ways", "lfm2.attention.causal is false", [](GgufBuilder& f) {
+    f.kv_raw("lfm2.attention.causal", static_cast<uint32_t>(ValueType::boolean),
+             std::string(1, '\0'));
+  });
+}
+
 void vocabulary(Cases cases) {
   cases.model("tokens_missing", "tokenizer.ggml.tokens",
               [](GgufBuilder& f) { f.remove("tokenizer.ggml.tokens"); });
@@ -374,6 +428,7 @@ void add_model_hazards(Cases& cases) {
   weights(cases);
   gpt2(cases);
   gemma3(cases);
+  lfm2(cases);
   vocabulary(cases);
 }
 

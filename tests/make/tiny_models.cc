@@ -88,7 +88,7 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
     matrix("position_embd.weight", m.n_embd, m.context, Type::F32);
     plans.back().deviation = 0.1f;
   }
-  norm("output_norm");
+  norm(m.architecture == "lfm2" ? "token_embd_norm" : "output_norm");
   if (m.rope_freqs) vector("rope_freqs.weight", m.head_dim / 2, 1);
   for (uint32_t layer = 0; layer < m.n_layers; ++layer) {
     const std::string blk = "blk." + std::to_string(layer) + ".";
@@ -105,20 +105,27 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
       biased("ffn_down", m.n_ff, m.n_embd);
       continue;
     }
-    matrix(blk + "attn_q.weight", m.n_embd, q_rows, m.type);
-    matrix(blk + "attn_k.weight", m.n_embd, kv_rows, m.type);
-    matrix(blk + "attn_v.weight", m.n_embd, kv_rows, better);
+    if (m.is_conv(layer)) {
+      matrix(blk + "shortconv.conv.weight", m.conv_tokens, m.n_embd, Type::F32);
+      matrix(blk + "shortconv.in_proj.weight", m.n_embd, 3 * m.n_embd, m.type);
+      matrix(blk + "shortconv.out_proj.weight", m.n_embd, m.n_embd, m.type);
+    } else {
+      matrix(blk + "attn_q.weight", m.n_embd, q_rows, m.type);
+      matrix(blk + "attn_k.weight", m.n_embd, kv_rows, m.type);
+      matrix(blk + "attn_v.weight", m.n_embd, kv_rows, better);
+    }
     if (m.architecture == "qwen2") {
       vector(blk + "attn_q.bias", q_rows, 0);
       vector(blk + "attn_k.bias", kv_rows, 0);
       vector(blk + "attn_v.bias", kv_rows, 0);
     }
     const bool gemma3 = m.architecture == "gemma3";
-    if (m.architecture == "qwen3" || gemma3) {
+    const bool lfm2 = m.architecture == "lfm2" && !m.is_conv(layer);
+    if (m.architecture == "qwen3" || gemma3 || lfm2) {
       vector(blk + "attn_q_norm.weight", m.head_dim, 1);
       vector(blk + "attn_k_norm.weight", m.head_dim, 1);
     }
-    matrix(blk + "attn_output.weight", q_rows, m.n_embd, m.type);
+    if (!m.is_conv(layer)) matrix(blk + "attn_output.weight", q_rows, m.n_embd, m.type);
     if (gemma3) {
       norm(blk + "post_attention_norm");
       norm(blk + "post_ffw_norm");
@@ -197,12 +204,22 @@ GgufBuilder metadata(const TinyModel& m) {
   if (m.architecture == "gpt2") {
     file.kv_f32(a + "attention.layer_norm_epsilon", m.rms_eps);
   } else {
-    file.kv_u32(a + "attention.head_count_kv", m.n_kv_heads)
-        .kv_f32(a + "attention.layer_norm_rms_epsilon", m.rms_eps)
+    std::vector<uint32_t> kv_heads;
+    for (uint32_t layer = 0; layer < m.n_layers; ++layer)
+      kv_heads.push_back(m.is_conv(layer) ? 0 : m.n_kv_heads);
+    if (m.conv_tokens > 0)
+      file.kv_array(a + "attention.head_count_kv", ValueType::i32, kv_heads);
+    else
+      file.kv_u32(a + "attention.head_count_kv", m.n_kv_heads);
+    file.kv_f32(a + "attention.layer_norm_rms_epsilon", m.rms_eps)
         .kv_f32(a + "rope.freq_base", m.freq_base);
   }
   if (m.architecture == "gemma3") {
     file.kv_u32(a + "attention.sliding_window", m.window).kv_f32(a + "rope.freq_base_swa", 10000);
+  }
+  if (m.architecture == "lfm2") {
+    file.kv_u32(a + "shortconv.l_cache", m.conv_tokens).kv_u32(a + "vocab_size", m.n_vocab);
+    if (m.window > 0) file.kv_u32(a + "attention.sliding_window", m.window);
   }
   if (m.architecture == "llama") {
     file.kv_u32(a + "rope.dimension_count", m.head_dim).kv_u32(a + "vocab_size", m.n_vocab);
@@ -245,6 +262,13 @@ TinyModel family(std::string_view architecture, Type type) {
     m.window = 10;
     m.freq_base = 1e6f;
     m.tied = true;
+  }
+  if (architecture == "lfm2") {
+    m.n_layers = 5;  // the third attends
+    m.conv_tokens = 3;
+    m.freq_base = 1e6f;
+    m.tied = true;
+    m.unanswered = true;
   }
   if (architecture == "gpt2") {
     m.vocabulary = Vocabulary::gpt2;
@@ -374,64 +398,23 @@ std::vector<TinyModel> make_models() {
     m.head_dim = 24;
     m.tied = false;
   });
+  for (const Type type : {Type::F32, Type::F16, Type::Q4_0, Type::Q8_0}) {
+    models.push_back(family("lfm2", type));
+  }
+  odd("lfm2", Type::F32, "lfm2-odd-f32", [](TinyModel& m) {
+    m.n_layers = 7;
+    m.conv_tokens = 5;
+    m.window = 20;
+    m.n_embd = 40;  // the rows of b, c and x are not whole strips
+    m.n_heads = 5;
+    m.n_kv_heads = 1;
+    m.head_dim = 8;
+    m.n_ff = 52;
+    m.n_vocab = 509;
+    m.tied = false;
+    m.shuffled = true;
+  });
   return models;
-}
-
-std::vector<TinyModel> make_big_models() {
-  TinyModel smollm;
-  smollm.name = "smollm2-135m";
-  smollm.architecture = "llama";
-  smollm.n_vocab = 49152;
-  smollm.n_layers = 30;
-  smollm.n_embd = 576;
-  smollm.n_heads = 9;
-  smollm.n_kv_heads = 3;
-  smollm.head_dim = 64;
-  smollm.n_ff = 1536;
-  smollm.context = 8192;
-  smollm.freq_base = 100000;
-  smollm.rms_eps = 1e-5f;
-  smollm.vocabulary = Vocabulary::smollm;
-  smollm.tied = true;
-
-  TinyModel qwen = smollm;
-  qwen.name = "qwen3-0.6b";
-  qwen.architecture = "qwen3";
-  qwen.n_vocab = 151936;
-  qwen.n_layers = 28;
-  qwen.n_embd = 1024;
-  qwen.n_heads = 16;
-  qwen.n_kv_heads = 8;
-  qwen.head_dim = 128;
-  qwen.n_ff = 3072;
-  qwen.context = 40960;
-  qwen.freq_base = 1e6f;
-  qwen.rms_eps = 1e-6f;
-  qwen.vocabulary = Vocabulary::qwen2;
-
-  TinyModel llama = smollm;
-  llama.name = "llama-3.2-1b";
-  llama.n_vocab = 128256;
-  llama.n_layers = 16;
-  llama.n_embd = 2048;
-  llama.n_heads = 32;
-  llama.n_kv_heads = 8;
-  llama.head_dim = 64;
-  llama.n_ff = 8192;
-  llama.context = 131072;
-  llama.freq_base = 500000;
-  llama.vocabulary = Vocabulary::llama_bpe;
-  llama.rope_freqs = true;
-
-  TinyModel large = llama;
-  large.name = "llama-3.1-8b";
-  large.n_layers = 32;
-  large.n_embd = 4096;
-  large.head_dim = 128;
-  large.n_ff = 14336;
-  large.tied = false;
-  large.q6_head = true;
-  return {smollm, qwen, llama, large};
 }
 
 }  // namespace
@@ -466,12 +449,6 @@ std::string build_tiny_model(const TinyModel& model) {
   add_tensor_list(backwards, plan_tensors(model));
   std::ranges::reverse(backwards.tensors);
   return backwards.header() + file.build().substr(file.header().size());
-}
-
-const TinyModel* big_model(std::string_view name) {
-  static const std::vector<TinyModel> models = make_big_models();
-  const auto found = std::ranges::find(models, name, &TinyModel::name);
-  return found == models.end() ? nullptr : &*found;
 }
 
 bool write_big_model(const TinyModel& model, std::FILE* out) {

@@ -19,7 +19,7 @@ enum class Vocabulary { spm, gpt2, qwen2, llama_bpe, smollm };
 // as in real files: for K types Q8_0 if that fits (in Q4_K_M, Q5_0 for Q4_K), otherwise F16.
 struct TinyModel {
   std::string name;          // "llama-q4_0"
-  std::string architecture;  // "llama", "qwen2", "qwen3", "gpt2", "gemma3"
+  std::string architecture;  // "llama", "qwen2", "qwen3", "gpt2", "gemma3", "lfm2"
   Type type = Type::F32;
   bool k_m =
       false;  // the mix called Q4_K_M: Q6_K for the values, some down-projections and the head
@@ -34,7 +34,8 @@ struct TinyModel {
   uint32_t context = 512;
   float freq_base = 10000;
   float rms_eps = 1e-6f;
-  uint32_t window = 0;  // gemma3: of the layers that don't see all positions
+  uint32_t window = 0;  // gemma3: of the layers that don't see all positions; lfm2: of attention
+  uint32_t conv_tokens = 0;  // lfm2: of the short convolutions that all layers but every third are
   Vocabulary vocabulary = Vocabulary::spm;
   bool tied = false;        // no output.weight
   bool rope_freqs = false;  // with rope_freqs.weight
@@ -42,7 +43,10 @@ struct TinyModel {
   bool scattered =
       false;              // the data in another order than the tensors' list (llama.cpp refuses it)
   bool reversed = false;  // the last tensor first
+  bool unanswered = false;  // llama.cpp's answers for it aren't recorded
   uint32_t alignment = 32;
+
+  bool is_conv(uint32_t layer) const { return conv_tokens > 0 && layer % 3 != 2; }
 };
 
 // All tiny models: llama with every type, qwen2 and qwen3 with every type that has a quantizer, all
@@ -56,7 +60,7 @@ GgufBuilder tiny_model_file(const TinyModel& model);
 std::string build_tiny_model(const TinyModel& model);
 
 // The shapes of real models for benches ("smollm2-135m", "qwen3-0.6b", "llama-3.2-1b",
-// "llama-3.1-8b"); null for other names. Their weights repeat a short random pattern.
+// "llama-3.1-8b", "lfm2-350m"); null for other names. Their weights repeat a short random pattern.
 const TinyModel* big_model(std::string_view name);
 // Writes such a file piece by piece; returns false if writing fails.
 bool write_big_model(const TinyModel& model, std::FILE* out);

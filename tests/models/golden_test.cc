@@ -145,7 +145,8 @@ INSTANTIATE_TEST_SUITE_P(LlamaCpp, Answers, testing::ValuesIn(answered_models())
 // Fails if a model was added without recording its answers.
 TEST(Answers, AreThereForEveryTinyModel) {
   for (const TinyModel& model : tiny_models()) {
-    EXPECT_TRUE(model.scattered || answers().at("models").contains(model.name)) << model.name;
+    EXPECT_TRUE(model.scattered || model.unanswered || answers().at("models").contains(model.name))
+        << model.name;
   }
 }
 
@@ -165,7 +166,7 @@ std::vector<std::string> shared_models() {
 bool is_ours(const Gguf& header) {
   const auto architecture = header.get_string("general.architecture");
   if (!architecture.has_value() || !architecture->has_value()) return false;
-  constexpr std::string_view kOurs[] = {"llama", "qwen2", "qwen3", "gpt2", "gemma3"};
+  constexpr std::string_view kOurs[] = {"llama", "qwen2", "qwen3", "gpt2", "gemma3", "lfm2"};
   if (std::ranges::find(kOurs, **architecture) == std::end(kOurs)) return false;
   if (header.get_u64(concat(**architecture, ".expert_count"))->value_or(0) > 0) return false;
   if (header.find("prism.hadamard.version") != nullptr) return false;

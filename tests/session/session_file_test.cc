@@ -118,7 +118,7 @@ TEST(SessionFile, OfTheVersionsBeforeIsRead) {
 
 // The same bytes are written, and what reads them computes the same logits.
 TEST(SessionFile, DoesNotDependOnKernelsThreadsOrBatch) {
-  for (const char* name : {"llama-q4_0", "gemma3-f32"}) {
+  for (const char* name : {"llama-q4_0", "gemma3-f32", "lfm2-f32"}) {
     const std::string model = build_tiny_model(tiny_model_named(name));
     for (const std::string kv_type : {"f32", "f16", "q8_0"}) {
       SCOPED_TRACE(concat(name, ", ", kv_type));
@@ -253,7 +253,7 @@ TEST(SessionIdentity, IsThatOfTheFileForEveryType) {
 
 // With layers and parts of the head that take turns, and few rows of the embedding.
 TEST(SessionIdentity, DoesNotDependOnHowTheWeightsCome) {
-  for (const char* name : {"llama-q8_0", "qwen2-q4_0", "gemma3-f32", "gpt2-f16"}) {
+  for (const char* name : {"llama-q8_0", "qwen2-q4_0", "gemma3-f32", "gpt2-f16", "lfm2-q8_0"}) {
     TinyModel model = tiny_model_named(name);
     model.n_layers = 5;
     const std::string bytes = build_tiny_model(model);

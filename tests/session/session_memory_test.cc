@@ -36,8 +36,11 @@ void expect_refused(const Status& status) {
 // Of each kind of model and of numbers.
 TEST(SessionMemory, OfAFullContextIsThatOfThePlan) {
   // Of gemma3's windows the plan also has room for places to go back to.
-  const std::pair<const char*, double> cases[] = {
-      {"llama-odd-f32", 0.9}, {"qwen2-q8_0", 0.9}, {"gpt2-q4_0", 0.9}, {"gemma3-f16", 0.7}};
+  const std::pair<const char*, double> cases[] = {{"llama-odd-f32", 0.9},
+                                                  {"qwen2-q8_0", 0.9},
+                                                  {"gpt2-q4_0", 0.9},
+                                                  {"gemma3-f16", 0.7},
+                                                  {"lfm2-f16", 0.5}};
   for (const auto& [name, share] : cases) {
     SCOPED_TRACE(name);
     LoadOptions options = small(300);
@@ -289,6 +292,50 @@ TEST(SessionMemory, OfAFileWithAllStateIsCheckedAsItComes) {
   Status pushed;
   for (size_t at = 0; pushed && at < file.size(); at += 100'000) {
     pushed = reader.push(std::span(file).subspan(at, std::min(file.size() - at, size_t{100'000})));
+    EXPECT_LE(engine->stats().resident_bytes, engine->memory_plan().total());
+  }
+  expect_refused(pushed);
+  EXPECT_EQ(engine->memory_left(), engine->memory_plan().session);
+}
+
+// Of recurrent layers a session holds four states: two for the last prompts, one at its end and one
+// before that. A file may have one for each position.
+TEST(SessionMemory, OfRecurrentStatesIsThatOfThePlacesToGoBackTo) {
+  constexpr uint64_t kState = 4 * 4 * 128;  // four layers
+  constexpr size_t kTokens = 1000;
+  LoadOptions options = small(kContext);
+  options.snapshot_memory = 0;
+  const std::string bytes = build_tiny_model(tiny_model_named("lfm2-f32"));
+  const auto roomy = load_bytes(bytes, options);
+  const uint64_t chunk = 4 * 16 * 2 * uint64_t{kKvChunk};  // of two KV heads, in f16
+  auto session = std::make_unique<Session>(*roomy);
+  for (const size_t n : {300, 600, 1000}) {
+    std::vector<TokenId> text = session->written();
+    std::ranges::copy(some_ids(n - text.size(), 512), std::back_inserter(text));
+    generate(*session, text, greedy(9));
+  }
+  const auto clone = session->clone();
+  session.reset();
+  EXPECT_EQ((*clone)->held_bytes(), 4 * chunk + 4 * kState);
+  (*clone)->truncate(kTokens);
+
+  options.memory_budget = load_bytes(bytes, options)->memory_plan().total();
+  const auto engine = load_bytes(bytes, options);
+  identify(*engine);
+  Bytes file = saved(*roomy, **clone);
+  const auto list = file.begin() + kSessionHeaderBytes + 4 * kTokens + kPromptEndBytes;
+  std::fill_n(list, kTokens / 8, uint8_t{0xff});
+  file.resize(kSessionHeaderBytes + 4 * kTokens + kPromptEndBytes + 4 * 32 +
+              kTokens * (chunk / kKvChunk + kState) + 8);
+  std::fill(file.begin() + kSessionHeaderBytes + 4 * kTokens + kPromptEndBytes + 4 * 32, file.end(),
+            uint8_t{0});
+  put<uint64_t>(file, 16, file.size());
+  hash_again(file);
+  EXPECT_NE(restored(*roomy, file), nullptr);
+  SessionReader reader(*engine, file.size());
+  Status pushed;
+  for (size_t at = 0; pushed && at < file.size(); at += 10'000) {
+    pushed = reader.push(std::span(file).subspan(at, std::min(file.size() - at, size_t{10'000})));
     EXPECT_LE(engine->stats().resident_bytes, engine->memory_plan().total());
   }
   expect_refused(pushed);

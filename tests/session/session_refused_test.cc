@@ -131,6 +131,118 @@ TEST(BadWindows, NumbersOfWhatWasKeptAreChecked) {
   }
 }
 
+// 301 positions of a model with recurrent layers. Behind the list of what was kept, of each chunk
+// the keys and values and then the states.
+class BadRecurrent : public testing::Test {
+ protected:
+  static constexpr size_t kKept = kSessionHeaderBytes + 4 * 302 + kPromptEndBytes;
+  static constexpr size_t kRow = 2 * 2 * 16 * 2;  // keys and values of a position, in f16
+  static constexpr size_t kState = 4 * 128 * 4;   // four layers
+  void SetUp() override {
+    engine_ = load_bytes(build_tiny_model(tiny_model_named("lfm2-f32")), small(1024));
+    ASSERT_NE(engine_, nullptr);
+    generate(*engine_, prompt_, greedy(2));
+    file_ = saved(*engine_, engine_->session());
+    ASSERT_EQ(engine_->session().tokens().size(), 301u);
+    ASSERT_EQ(file_.size(), kKept + 64 + 301 * kRow + 3 * kState + 8);
+  }
+  // The file that this change makes, with right hashes.
+  template <typename Change>
+  Code code_of(Change&& change) {
+    Bytes changed = file_;
+    change(changed);
+    put<uint64_t>(changed, 16, changed.size());
+    hash_again(changed);
+    const auto session = read(*engine_, changed);
+    return session.has_value() ? Code::aborted : session.error().code;
+  }
+  const std::vector<TokenId> prompt_ = some_ids(300, 512);
+  std::unique_ptr<Engine> engine_;
+  Bytes file_;
+};
+
+TEST_F(BadRecurrent, ListsOfWhatWasKeptAreChecked) {
+  // The states behind 256, 299 and 301 positions.
+  EXPECT_EQ(file_[kKept + 31], 0x80);
+  EXPECT_EQ(file_[kKept + 32 + 5], 1 << 2 | 1 << 4);
+  const auto with_bits = [&](size_t at, uint8_t bits, int more_states) {
+    return code_of([&](Bytes& file) {
+      file[at] = bits;
+      if (more_states < 0) file.erase(file.end() - 8 - kState, file.end() - 8);
+      for (; more_states > 0; --more_states) file.insert(file.end() - 8, kState, 0);
+    });
+  };
+  EXPECT_EQ(with_bits(kKept + 37, 1 << 2 | 1 << 4, 0), Code::aborted);
+  EXPECT_EQ(with_bits(kKept + 37, 1 << 2 | 1 << 4 | 1 << 5, 1), Code::bad_file);  // 302
+  EXPECT_EQ(with_bits(kKept + 63, 0x80, 1), Code::bad_file);
+  EXPECT_EQ(with_bits(kKept + 37, 1 << 2 | 1 << 4, 1), Code::bad_file);
+  EXPECT_EQ(with_bits(kKept + 37, 1 << 2, 0), Code::bad_file);
+  // Less or more than a session keeps is good.
+  EXPECT_EQ(with_bits(kKept + 37, 1 << 2, -1), Code::aborted);
+  EXPECT_EQ(with_bits(kKept + 37, 1 << 2 | 1 << 3 | 1 << 4, 1), Code::aborted);
+  EXPECT_EQ(with_bits(kKept + 36, 0xff, 8), Code::aborted);
+}
+
+TEST_F(BadRecurrent, NumbersThatAreNotFiniteAreRefused) {
+  const size_t first = kKept + 64 + 256 * kRow;
+  for (const size_t at :
+       {first, first + kState - 4, file_.size() - 8 - 2 * kState, file_.size() - 12})
+    for (const float bad : {INFINITY, -INFINITY, NAN})
+      EXPECT_EQ(code_of([&](Bytes& file) { put(file, at, bad); }), Code::bad_file) << at;
+  EXPECT_EQ(code_of([&](Bytes& file) { put(file, first, 1e30f); }), Code::aborted);
+}
+
+// As a version without recurrent states would have had it.
+TEST_F(BadRecurrent, AFileWithoutStatesIsComputedAgain) {
+  Bytes file = file_;
+  file.erase(file.end() - 8 - 2 * kState, file.end() - 8);
+  const auto first = file.begin() + kKept + 64 + 256 * kRow;
+  file.erase(first, first + kState);
+  const auto list = file.begin() + kKept;
+  file.erase(list, list + 64);
+  const auto old = restored(*engine_, without_kept(file, 2));
+  ASSERT_NE(old, nullptr);
+  EXPECT_EQ(old->tokens().size(), 301u);
+  EXPECT_EQ(old->reusable(prompt_), 0u);
+  Session afresh(*engine_);
+  EXPECT_EQ(generate(*old, prompt_, greedy(5)).ids(), generate(afresh, prompt_, greedy(5)).ids());
+  EXPECT_EQ(generate(*old, prompt_, greedy(5)).tokens.size(), 5u);
+  EXPECT_EQ(old->stats().reused_tokens, 299);
+}
+
+TEST_F(BadRecurrent, APieceHasOneState) {
+  identify(*engine_);
+  const auto writer = engine_->session().save_piece(1);
+  ASSERT_TRUE(writer.has_value());
+  Bytes piece((*writer)->bytes());
+  ASSERT_EQ((*writer)->next(piece), piece.size());
+  const size_t kept = kSessionHeaderBytes + 4 * 46 + kPromptEndBytes;
+  ASSERT_EQ(piece.size(), kept + 32 + 45 * kRow + kState + 8);
+  EXPECT_EQ(piece[kept + 5], 1 << 4);
+  Session session(*engine_);
+  const auto first = engine_->session().save_piece(0);
+  Bytes before((*first)->bytes());
+  ASSERT_EQ((*first)->next(before), before.size());
+  EXPECT_EQ(before.size(), session.piece_bytes());
+  const auto give = [&](const Bytes& bytes) -> Status {
+    SessionReader reader(*engine_, bytes.size(), &session);
+    SLUICE_TRY(reader.push(bytes));
+    const auto none = reader.finish();
+    return none ? Status() : Status(std::unexpected(none.error()));
+  };
+  ASSERT_TRUE(give(before).has_value());
+  EXPECT_EQ(session.reusable(prompt_), 256u);
+  Bytes two = piece;
+  two[kept + 5] |= 1 << 2;
+  hash_again(two);
+  EXPECT_EQ(give(two).error().code, Code::bad_file);
+  ASSERT_TRUE(give(piece).has_value());
+  EXPECT_EQ(session.reusable(some_ids(302, 512)), 256u);
+  std::vector<TokenId> longer = session.written();
+  longer.push_back(3);
+  EXPECT_EQ(session.reusable(longer), 301u);
+}
+
 TEST_F(BadSession, AnotherModelIsNamed) {
   TinyModel model = tiny_model_named("qwen2-q8_0");
   model.n_ff = 64;

@@ -116,8 +116,8 @@ TEST(Timeline, AClonesCloneSharesWhatAllHave) {
 // A copy of the positions [begin, end), by their rows, onto a timeline that has those before.
 void copy_rows(const Timeline& from, Timeline& to, int64_t begin, int64_t end) {
   const Kernels& kernels = *choose_kernels("generic");
-  TimelineRows reading(from, begin, end, kept_of(from, begin, end), false);
-  TimelineRows writing(to, begin, end, kept_of(from, begin, end), false);
+  TimelineRows reading(from, begin, end, kept_of(from, begin, end, false), false);
+  TimelineRows writing(to, begin, end, kept_of(from, begin, end, false), false);
   const auto first = static_cast<size_t>(begin), n = static_cast<size_t>(end - begin);
   const std::span<const TokenId> tokens = from.tokens().subspan(first, n);
   uint64_t bytes = 0;

@@ -122,9 +122,9 @@ Timeline copied(const Timeline& from, bool pieces, uint64_t allowance = kSmall) 
   std::vector<uint8_t> row;
   for (int64_t begin = 0; begin < from.positions(); begin += step) {
     const int64_t end = std::min(begin + step, from.positions());
-    TimelineRows reading(from, begin, end, kept_of(from, begin, end), pieces);
-    TimelineRows writing(to, begin, end, kept_of(from, begin, end), pieces);
-    EXPECT_EQ(kept_of(from, begin, end).size(), kept_size(from, begin, end));
+    TimelineRows reading(from, begin, end, kept_of(from, begin, end, pieces), pieces);
+    TimelineRows writing(to, begin, end, kept_of(from, begin, end, pieces), pieces);
+    EXPECT_EQ(kept_of(from, begin, end, pieces).size(), kept_size(from, begin, end));
     const auto tokens = from.tokens().subspan(static_cast<size_t>(begin));
     while (!reading.done()) {
       const uint64_t grown = to.bytes() + writing.growth(to);

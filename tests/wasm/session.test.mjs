@@ -9,8 +9,10 @@ import { test } from 'node:test';
 import {
   BUNDLED,
   events,
+  files_of,
   lacks,
   load,
+  MAKE_MODELS,
   NODE_FLAVOURS,
   open_module,
   parse,
@@ -68,12 +70,16 @@ function restore(opened, engine, file) {
 
 /** The program's events, and its session's file. */
 function run(kv, file, ...args) {
+  return run_model(BUNDLED, kv, file, ...args);
+}
+
+function run_model(model, kv, file, ...args) {
   const out = execFileSync(
     PROGRAM,
     [
       'run',
       '-m',
-      BUNDLED,
+      model,
       '--json',
       '-n',
       '12',
@@ -163,6 +169,49 @@ for (const flavour of NODE_FLAVOURS) {
         session.delete();
         engine.delete();
       }
+    },
+  );
+
+  test(
+    `${flavour}: recurrent states go from the program to the module and back`,
+    { skip: lacks(PROGRAM, MAKE_MODELS) },
+    async () => {
+      const opened = await open_module(flavour, { threads: flavour.endsWith('-mt') ? 2 : 1 });
+      const model = path.join(files_of(MAKE_MODELS), 'lfm2-q8_0.gguf');
+      const file = path.join(dir, `${flavour}-recurrent.sluice`);
+      fs.rmSync(file, { force: true });
+      // The program's blocks are longer than the module's.
+      run_model(model, 'f16', file, '-p', PROMPT.repeat(10), '--seed', '3', '--ignore-eos');
+      const saved = fs.readFileSync(file);
+      const expected = tokens_of(run_model(model, 'f16', file, '--ignore-eos'));
+      assert.equal(expected.length, 12);
+
+      const engine = load(opened, fs.readFileSync(model), { kvType: 'f16' });
+      const session = restore(opened, engine, saved);
+      const options = JSON.stringify({ ...OPTIONS, ignoreEos: true });
+      assert.deepEqual(save(opened, engine, session), saved);
+      parse(session.resume(options));
+      assert.deepEqual(tokens_of(events(session)), expected);
+      assert.deepEqual(save(opened, engine, session), fs.readFileSync(file));
+
+      // Computed by the module alone, and from its pieces.
+      const fresh = new opened.module.Session(engine);
+      const first = JSON.stringify({ ...OPTIONS, ignoreEos: true, seed: 3 });
+      parse(fresh.startText(PROMPT.repeat(10), first));
+      events(fresh);
+      assert.deepEqual(save(opened, engine, fresh), saved);
+      const other = new opened.module.Session(engine);
+      for (const piece of pieces_of(opened, engine, fresh)) give(opened, engine, other, piece);
+      const more = [...other.tokens(), 30, 17];
+      const found = [other, fresh].map((one) => {
+        parse(one.startIds(more, first));
+        const list = tokens_of(events(one));
+        assert.equal(JSON.parse(one.stats()).reusedTokens, more.length - 2);
+        return list;
+      });
+      assert.deepEqual(found[0], found[1]);
+      for (const one of [session, fresh, other]) one.delete();
+      engine.delete();
     },
   );
 

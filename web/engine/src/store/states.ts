@@ -34,8 +34,8 @@ const HASH_AT = 1016;
 const ID_AT = 20;
 const VERSION = 1;
 const MAGIC = new TextEncoder().encode('SLUICEST');
-/** The format of a piece (core/session/session_file.h): bytes of its header, of what it kept at least and of its hash, and offsets in the header. */
-const PIECE = { header: 88, kept: 12, hash: 8, tokensAt: 48, computedAt: 52 };
+/** The format of a piece (core/session/session_file.h): bytes of its header and its hash, and offsets in the header. */
+const PIECE = { header: 88, hash: 8, tokensAt: 48, computedAt: 52 };
 const PIECE_MAGIC = new TextEncoder().encode('SLUICEPC');
 const MOST_PIECE_BYTES = 2 ** 31;
 
@@ -83,14 +83,25 @@ async function readHead(bytes: Uint8Array<ArrayBuffer>, key: string): Promise<St
   return (await stateKey(id)) === key ? { id, pieceBytes } : null;
 }
 
-/** How many positions a file of this size has. */
-function positionsIn(size: number, pieceBytes: number): number {
-  const body = Math.max(0, size - PIECES_AT);
-  const around = PIECE.header + PIECE.kept + PIECE.hash;
-  const perPosition = (pieceBytes - around) / PIECE_POSITIONS;
-  const rest = Math.max(0, (body % pieceBytes) - around);
-  // The last token may have no state.
-  return Math.floor(body / pieceBytes) * PIECE_POSITIONS + Math.floor(rest / perPosition);
+/** What a piece says of itself. Null if these are not the first bytes of one. */
+function pieceHead(bytes: Uint8Array): { tokens: number; computed: number } | null {
+  if (bytes.length < PIECE.header || PIECE_MAGIC.some((byte, i) => bytes[i] !== byte)) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const tokens = view.getUint32(PIECE.tokensAt, true);
+  const computed = view.getUint32(PIECE.computedAt, true);
+  return computed > tokens || computed > PIECE_POSITIONS ? null : { tokens, computed };
+}
+
+/** How many positions a file of this size has: all pieces are complete but the last, which says how many it has. */
+async function positionsIn(
+  handle: FileSystemFileHandle,
+  size: number,
+  pieceBytes: number,
+): Promise<number> {
+  const last = Math.max(0, Math.ceil((size - PIECES_AT) / pieceBytes) - 1);
+  const at = PIECES_AT + last * pieceBytes;
+  const head = pieceHead(await readFile(handle, at, at + PIECE.header));
+  return last * PIECE_POSITIONS + (head?.computed ?? 0);
 }
 
 /** Takes the lock of a state. Null if another tab holds it for longer than `patience` milliseconds. */
@@ -117,7 +128,7 @@ async function listItems(folder: FileSystemDirectoryHandle): Promise<StateItem[]
           ? { key, id: '', bytes: size, tokens: 0, used: 0 }
           : {
               ...{ key, id: head.id, bytes: size, used: lastModified },
-              tokens: positionsIn(size, head.pieceBytes),
+              tokens: await positionsIn(handle, size, head.pieceBytes),
             },
       );
     } catch (error) {
@@ -300,11 +311,10 @@ export class StateFile {
       const room = this.sizeOf(piece);
       const most = PIECE.header + 4 * PIECE_POSITIONS;
       const bytes = this.read(this.place(piece), Math.min(most, room));
+      const head = pieceHead(bytes);
+      if (head === null || PIECE.header + 4 * head.tokens > bytes.length) break;
+      const { tokens, computed } = head;
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      if (bytes.length < PIECE.header || PIECE_MAGIC.some((byte, i) => bytes[i] !== byte)) break;
-      const tokens = view.getUint32(PIECE.tokensAt, true);
-      const computed = view.getUint32(PIECE.computedAt, true);
-      if (computed > tokens || PIECE.header + 4 * tokens > bytes.length) break;
       for (let i = 0; i < tokens; ++i) claim.tokens.push(view.getInt32(PIECE.header + 4 * i, true));
       claim.computed += computed;
       if (computed < PIECE_POSITIONS) break;

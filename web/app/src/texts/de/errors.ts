@@ -9,7 +9,7 @@ export const errors: Advice = {
   },
   unsupported_model: {
     title: 'Diese Art von Modell wird noch nicht unterstützt',
-    advice: 'Nimm ein Modell der Familien Llama, Qwen2, Qwen3, Gemma 3 oder GPT-2.',
+    advice: 'Nimm ein Modell einer verbreiteten Familie, wie Llama, Qwen3 oder Gemma 3.',
   },
   unsupported_type: {
     title: 'Diese Datei des Modells lässt sich hier noch nicht rechnen',

@@ -19,7 +19,7 @@ export const errors: Advice = {
   },
   unsupported_model: {
     title: 'This kind of model isn’t supported yet',
-    advice: 'Take a model of the Llama, Qwen2, Qwen3, Gemma 3 or GPT-2 families.',
+    advice: 'Take a model of a common family, like Llama, Qwen3 or Gemma 3.',
   },
   unsupported_type: {
     title: 'This file of the model can’t be computed here yet',

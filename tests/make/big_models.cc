@@ -1,0 +1,87 @@
+// The shapes of real models, for benches.
+#include <algorithm>
+
+#include "tiny_models.h"
+
+namespace sluice {
+namespace {
+
+std::vector<TinyModel> make_big_models() {
+  TinyModel smollm;
+  smollm.name = "smollm2-135m";
+  smollm.architecture = "llama";
+  smollm.n_vocab = 49152;
+  smollm.n_layers = 30;
+  smollm.n_embd = 576;
+  smollm.n_heads = 9;
+  smollm.n_kv_heads = 3;
+  smollm.head_dim = 64;
+  smollm.n_ff = 1536;
+  smollm.context = 8192;
+  smollm.freq_base = 100000;
+  smollm.rms_eps = 1e-5f;
+  smollm.vocabulary = Vocabulary::smollm;
+  smollm.tied = true;
+
+  TinyModel qwen = smollm;
+  qwen.name = "qwen3-0.6b";
+  qwen.architecture = "qwen3";
+  qwen.n_vocab = 151936;
+  qwen.n_layers = 28;
+  qwen.n_embd = 1024;
+  qwen.n_heads = 16;
+  qwen.n_kv_heads = 8;
+  qwen.head_dim = 128;
+  qwen.n_ff = 3072;
+  qwen.context = 40960;
+  qwen.freq_base = 1e6f;
+  qwen.rms_eps = 1e-6f;
+  qwen.vocabulary = Vocabulary::qwen2;
+
+  TinyModel llama = smollm;
+  llama.name = "llama-3.2-1b";
+  llama.n_vocab = 128256;
+  llama.n_layers = 16;
+  llama.n_embd = 2048;
+  llama.n_heads = 32;
+  llama.n_kv_heads = 8;
+  llama.head_dim = 64;
+  llama.n_ff = 8192;
+  llama.context = 131072;
+  llama.freq_base = 500000;
+  llama.vocabulary = Vocabulary::llama_bpe;
+  llama.rope_freqs = true;
+
+  TinyModel large = llama;
+  large.name = "llama-3.1-8b";
+  large.n_layers = 32;
+  large.n_embd = 4096;
+  large.head_dim = 128;
+  large.n_ff = 14336;
+  large.tied = false;
+  large.q6_head = true;
+
+  TinyModel lfm = smollm;  // of which six layers of 16 attend, here five
+  lfm.name = "lfm2-350m";
+  lfm.architecture = "lfm2";
+  lfm.n_vocab = 65536;
+  lfm.n_layers = 16;
+  lfm.n_embd = 1024;
+  lfm.n_heads = 16;
+  lfm.n_kv_heads = 8;
+  lfm.n_ff = 4608;
+  lfm.conv_tokens = 3;
+  lfm.context = 128000;
+  lfm.freq_base = 1e6f;
+  return {smollm, qwen, llama, large, lfm};
+}
+
+}  // namespace
+
+const TinyModel* big_model(std::string_view name) {
+  static const std::vector<TinyModel> models = make_big_models();
+  const auto found = std::ranges::find(models, name, &TinyModel::name);
+  return found == models.end() ? nullptr : &*found;
+}
+
+}  // namespace sluice
