@@ -268,7 +268,6 @@ TinyModel family(std::string_view architecture, Type type) {
     m.conv_tokens = 3;
     m.freq_base = 1e6f;
     m.tied = true;
-    m.unanswered = true;
   }
   if (architecture == "gpt2") {
     m.vocabulary = Vocabulary::gpt2;

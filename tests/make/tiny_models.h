@@ -43,7 +43,6 @@ struct TinyModel {
   bool scattered =
       false;              // the data in another order than the tensors' list (llama.cpp refuses it)
   bool reversed = false;  // the last tensor first
-  bool unanswered = false;  // llama.cpp's answers for it aren't recorded
   uint32_t alignment = 32;
 
   bool is_conv(uint32_t layer) const { return conv_tokens > 0 && layer % 3 != 2; }

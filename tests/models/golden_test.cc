@@ -47,7 +47,8 @@ const nlohmann::json& shared_goldens() {
 // How much log-probabilities may differ, because engines round activations differently.
 float tolerance(std::string_view model) {
   if (model.ends_with("bf16")) return 0.03f;
-  if (model.ends_with("f16")) return 5e-3f;
+  // A short convolution multiplies three activations, each of which llama.cpp has rounded to f16.
+  if (model.ends_with("f16")) return model.starts_with("lfm2") ? 8e-3f : 5e-3f;
   if (model.ends_with("f32")) return 2e-3f;
   return model.starts_with("stories") ? 0.25f : 0.12f;
 }
@@ -145,8 +146,7 @@ INSTANTIATE_TEST_SUITE_P(LlamaCpp, Answers, testing::ValuesIn(answered_models())
 // Fails if a model was added without recording its answers.
 TEST(Answers, AreThereForEveryTinyModel) {
   for (const TinyModel& model : tiny_models()) {
-    EXPECT_TRUE(model.scattered || model.unanswered || answers().at("models").contains(model.name))
-        << model.name;
+    EXPECT_TRUE(model.scattered || answers().at("models").contains(model.name)) << model.name;
   }
 }
 
