@@ -112,7 +112,7 @@ struct LoadProgress {
 
 // How a part of the model is doing: an embedding's vectors, a layer, (a part of) the head, or the
 // embedding's table where it comes last.
-struct SlotView {
+struct SlotView {  // a layer's has its experts'
   enum class Kind : uint8_t { embedding, layer, head, table };
   enum class State : uint8_t { absent, arriving, resident, computing };
   Kind kind = Kind::layer;

@@ -16,6 +16,7 @@ constexpr Family kFamilies[] = {
     {"llama", make_llama, {.rope_pairs = RopePairs::adjacent}},
     {"qwen2", make_llama, {.qkv_biases = Biases::required}},
     {"qwen3", make_llama, {.qk_norm = true}},
+    {"qwen3moe", make_llama, {.qk_norm = true, .experts = true}},
     {"gpt2", make_gpt2, {}},
     {"gemma3", make_gemma3, {}},
 };

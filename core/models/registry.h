@@ -14,6 +14,7 @@ struct Variant {
   RopePairs rope_pairs = RopePairs::halves;
   bool qk_norm = false;  // RMS norm of each q and k head, before RoPE
   Biases qkv_biases = Biases::optional;
+  bool experts = false;  // all layers are mixtures of experts
 };
 
 // Makes a model of a family's header, divided by `cut`: reads the numbers, finds every tensor, and

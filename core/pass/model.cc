@@ -16,8 +16,21 @@ Model::Model(const Config& config, const Cut& cut, Head head)
     : config_(config),
       cut_(cut),
       head_parts_(head == Head::none ? HeadParts{0, 0}
-                                     : HeadParts::of(config.n_vocab, cut.head_parts)),
-      manifest_(static_cast<int>(config.n_layers) + 2 + (head_parts_.n > 1 ? head_parts_.n : 0)) {}
+                                     : HeadParts::of(config.n_vocab, cut.head_parts)) {
+  add_experts({});
+}
+
+void Model::add_experts(const ExpertCounts& counts) {
+  experts_ = counts;
+  layer_slots_.clear();
+  const int step = 1 + static_cast<int>(counts.n);
+  for (int layer = 0; layer <= static_cast<int>(config_.n_layers); ++layer)
+    layer_slots_.push_back(1 + layer * step);
+  manifest_ = TensorManifest(head_slot() + 1 + (head_parts_.n > 1 ? head_parts_.n : 0));
+  if (counts.n == 0) return;
+  for (int64_t layer = 0; layer < config_.n_layers; ++layer)
+    manifest_.make_optional(layer_slot(layer) + 1, layer_slot(layer + 1));
+}
 
 uint64_t Model::weight_bytes_per_token() const {
   uint64_t total = 0;

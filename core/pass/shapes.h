@@ -30,11 +30,25 @@ struct RopeShape {
   int factors_for(int64_t context) const { return is_long(context) ? long_factors : factors; }
 };
 
+// How many experts a layer has that is a mixture, and how many of them a token chooses. n is 0 if
+// a model has none.
+struct ExpertCounts {
+  int64_t n = 0;
+  int64_t n_used = 0;
+};
+
 // Reads layers of the usual kind: attention and one feed-forward part. n_heads, n_kv_heads and n_ff
 // come from their keys (one number for all layers, or one for each), head_dim is the same in all
-// layers, scale = 1 / sqrt(head_dim), rope = -1. Fails with bad_file, or with unsupported_model for
-// a mixture of experts or values of another width than keys.
-Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config);
+// layers, scale = 1 / sqrt(head_dim), rope = -1. If all layers are mixtures of `experts`, n_ff is
+// the width of one: expert_feed_forward_length or, without that, feed_forward_length / n_used.
+// Fails with bad_file, or with unsupported_model for values of another width than keys, or for
+// experts that the caller doesn't know of (experts.n is 0).
+Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config,
+                                            const ExpertCounts& experts = {});
+
+// Reads expert_count and expert_used_count of a model whose layers are mixtures of experts. Fails
+// with bad_file, or with unsupported_model for ways of choosing that aren't computed.
+Result<ExpertCounts> read_experts(ConfigReader& reader, const Config& config);
 
 // Sets the windows of layers of which some see all positions. attention.sliding_window is their
 // size; if it is 0 or missing, all layers see all. attention.sliding_window_pattern says for each

@@ -29,6 +29,10 @@ float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) 
     return now_->x.as<float>() +
            chosen_[static_cast<size_t>(work.first_token + token)] * model_.config().n_embd;
   if (buffer == Buffer::results) return results_ + (work.first_token + token) * results_stride_;
+  if (buffer == Buffer::sum) {
+    const int64_t at = work.first_token + token;
+    return now_->choice.sum + (work.expert < 0 ? at : chosen_[static_cast<size_t>(at)]) * width;
+  }
   const AlignedBuffer& rows = buffers_[static_cast<size_t>(buffer) - 1];
   return rows.as<float>() + token * padded_rows(width);
 }
@@ -155,6 +159,12 @@ void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epil
     }
     if (linear.bias >= 0) kernels_.add(weights_.vector(linear.bias) + begin, n, made);
     if (epilogue == Epilogue::silu || epilogue == Epilogue::gelu) continue;
+    if (epilogue == Epilogue::weigh) {
+      float* sum = row(Buffer::sum, work, t, matrix.rows) + begin;
+      const float weight = expert_weights_[t];
+      for (int64_t i = 0; i < n; ++i) sum[i] = sum[i] + made[i] * weight;
+      continue;
+    }
     if (epilogue == Epilogue::add) {
       float* sum = row(Buffer::residual, work, t, 0) + begin;
       kernels_.add(made, n, sum);

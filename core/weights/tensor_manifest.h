@@ -45,9 +45,10 @@ class TensorManifest {
   // `rows` rows from `first` on of a matrix that has all_rows.
   Result<int> add_rows(const Gguf& gguf, std::string_view name, int slot, int64_t all_rows,
                        int64_t cols, int64_t first, int64_t rows);
-  // Matrix number `index` of a tensor that holds n_matrices: an expert.
+  // `count` rows from `first` on of matrix number `index` of a tensor that holds n_matrices of
+  // `rows` rows each: an expert's, or a part of it.
   Result<int> add_expert(const Gguf& gguf, std::string_view name, int slot, int64_t n_matrices,
-                         int64_t rows, int64_t cols, int64_t index);
+                         int64_t rows, int64_t cols, int64_t index, int64_t first, int64_t count);
   // `length` numbers, F32, F16 or BF16 in the file; f32 in memory.
   Result<int> add_vector(const Gguf& gguf, std::string_view name, int slot, int64_t length);
   // `length` numbers from `first` on of a vector of `all`.
@@ -61,6 +62,14 @@ class TensorManifest {
                          bool (*has_no_effect)(std::string_view tensor) = nullptr) const;
 
   int add_slot() { return n_slots_++; }  // after all others
+  // A run uses the slots [begin, end) only if it chooses them, as those of experts.
+  void make_optional(int begin, int end) {
+    optional_.resize(static_cast<size_t>(n_slots_));
+    for (int slot = begin; slot < end; ++slot) optional_[static_cast<size_t>(slot)] = true;
+  }
+  bool is_optional(int slot) const {
+    return static_cast<size_t>(slot) < optional_.size() && optional_[static_cast<size_t>(slot)];
+  }
   int n_slots() const { return n_slots_; }
   const std::vector<Piece>& pieces() const { return pieces_; }  // by handle
   const Piece& piece(int handle) const { return pieces_[static_cast<size_t>(handle)]; }
@@ -74,6 +83,7 @@ class TensorManifest {
                   int64_t first, int64_t count);
 
   int n_slots_;
+  std::vector<bool> optional_;  // by slot; empty: none is
   std::vector<Piece> pieces_;
 };
 

@@ -165,9 +165,10 @@ std::vector<std::string> shared_models() {
 bool is_ours(const Gguf& header) {
   const auto architecture = header.get_string("general.architecture");
   if (!architecture.has_value() || !architecture->has_value()) return false;
-  constexpr std::string_view kOurs[] = {"llama", "qwen2", "qwen3", "gpt2", "gemma3"};
+  constexpr std::string_view kOurs[] = {"llama", "qwen2", "qwen3", "qwen3moe", "gpt2", "gemma3"};
   if (std::ranges::find(kOurs, **architecture) == std::end(kOurs)) return false;
-  if (header.get_u64(concat(**architecture, ".expert_count"))->value_or(0) > 0) return false;
+  if (**architecture == "llama" && header.get_u64("llama.expert_count")->value_or(0) > 0)
+    return false;
   if (header.find("prism.hadamard.version") != nullptr) return false;
   return std::ranges::all_of(header.tensors,
                              [](const TensorInfo& t) { return find_traits(t.type) != nullptr; });
