@@ -273,29 +273,34 @@ Weights::NextUses Weights::next_uses() const {
   for (const Cursor* cursor : cursors_) {
     if (cursor->slot_ < 0 || cursor->paused_) continue;
     uses.from.push_back({position(*cursor), cursor});
-    if (shared_.enabled() && !is_between_passes(*cursor)) add_reach(*cursor, uses.in_reach);
+    look_ahead(uses.from.back(), is_between_passes(*cursor) ? nullptr : &uses.in_reach);
   }
-  if (uses.from.empty()) uses.from.push_back({front_, nullptr});
+  if (uses.from.empty()) look_ahead(uses.from.emplace_back(front_, nullptr), nullptr);
   std::ranges::sort(uses.in_reach);
   return uses;
 }
 
-// Adds what this run can go on to with what is here or coming. Which experts it uses is known for
-// the layer where it is.
-void Weights::add_reach(const Cursor& cursor, std::vector<int>& slots) const {
+// Finds up to where it is known what is used. Up to there, adds to `in_reach` what a run can go on
+// to with what is here or coming. Without optional slots all is known.
+void Weights::look_ahead(NextUses::From& from, std::vector<int>* in_reach) const {
   const auto n_slots = static_cast<int>(slots_.size());
-  bool chosen = !cursor.chosen_.empty();
+  from.known = n_slots;
+  if (!shared_.enabled()) return;
+  bool chosen = from.cursor != nullptr && !from.cursor->chosen_.empty();
   for (int ahead = 0; ahead < n_slots; ++ahead) {
-    const int index = (cursor.slot_ + ahead) % n_slots;
+    const int index = (from.position + ahead) % n_slots;
     const Slot& slot = at(index);
+    ++looks_;
     if (ahead > 0 && slot.optional) {
+      if (!chosen) from.known = ahead;
       if (!chosen) return;
-      if (!cursor.uses(index)) continue;
+      if (!from.cursor->uses(index)) continue;
     }
     if (ahead > 0 && !slot.optional) chosen = false;
-    if (slot.state == SlotState::absent) return;
-    if (slot.state == SlotState::arriving && !is_asked(slot)) return;
-    if (slot.shares_place) slots.push_back(index);
+    const bool here =
+        slot.state == SlotState::resident || (slot.state == SlotState::arriving && is_asked(slot));
+    if (!here) in_reach = nullptr;
+    if (in_reach != nullptr && slot.shares_place) in_reach->push_back(index);
   }
 }
 
@@ -305,6 +310,7 @@ int Weights::next_use(int slot, const NextUses& uses) const {
   const auto n_slots = static_cast<int>(slots_.size());
   const bool optional = at(slot).optional;
   int nearest = 2 * n_slots;
+  looks_ += uses.from.size();
   for (const NextUses::From& from : uses.from) {
     const int ahead = (slot - from.position + n_slots) % n_slots;
     const bool used = !optional || (from.cursor != nullptr && from.cursor->uses(slot));
@@ -320,7 +326,16 @@ std::vector<int> Weights::missing_slots(const NextUses& uses) {
   const auto add = [&](int slot) {
     if (state(slot) != SlotState::resident) found.emplace_back(next_use(slot, uses), slot);
   };
-  for (const int slot : always_used_) add(slot);
+  // Nothing is read to a shared place as long as it isn't known what comes before it.
+  const auto n_slots = static_cast<int>(slots_.size());
+  const auto is_known = [&](int slot) {
+    return std::ranges::any_of(uses.from, [&](const NextUses::From& from) {
+      return (slot - from.position + n_slots) % n_slots < from.known;
+    });
+  };
+  looks_ += always_used_.size();
+  for (const int slot : always_used_)
+    if (!at(slot).shares_place || state(slot) != SlotState::absent || is_known(slot)) add(slot);
   for (const NextUses::From& from : uses.from) {
     if (from.cursor == nullptr) continue;
     const auto& chosen = from.cursor->chosen_;

@@ -18,7 +18,8 @@
 // count (see Cursor).
 //
 // A slot that no cursor uses gives up its place before all others, of several the one whose turn
-// would be farthest. It is loaded last if it has a place of its own, else not at all.
+// would be farthest. It is loaded last if it has a place of its own, else not at all. And nothing
+// is loaded to a shared place while it isn't known which optional slots are used before it.
 //
 // Single rows of tables (the embedding) can be loaded before the whole table, or instead of it.
 //
@@ -123,6 +124,8 @@ class Weights {
     uint32_t fills = 0;  // how often it has become resident
   };
   SlotProgress view(int slot) const;
+  // How many slots the calls of wants() have looked at so far: a measure of what they cost.
+  uint64_t looks() const { return looks_; }
 
   // --- using them ------------------------------------------------------------------------------
   // The position of a run, which cycles through the slots in ascending order. It must not outlive
@@ -224,6 +227,7 @@ class Weights {
     struct From {
       int position;
       const Cursor* cursor;  // null: the front, if there is no cursor that counts
+      int known = 0;  // for so many slots from the position on it is known which ones are used
     };
     std::vector<From> from;
     // Of the slots that share places those that a run under way can go on to with what is here or
@@ -243,7 +247,7 @@ class Weights {
   int position(const Cursor& cursor) const;
   bool is_pinned(int slot) const;
   NextUses next_uses() const;
-  void add_reach(const Cursor& cursor, std::vector<int>& slots) const;
+  void look_ahead(NextUses::From& from, std::vector<int>* in_reach) const;
   int next_use(int slot, const NextUses& uses) const;
   std::vector<int> missing_slots(const NextUses& uses);
   bool add_wants(int index, uint64_t all, uint64_t& bytes, std::vector<Want>& wants);
@@ -288,8 +292,9 @@ class Weights {
 
   mutable std::mutex mutex_;  // for all below, and for what changes in parts_
   std::vector<Slot> slots_;
-  std::vector<int> placed_;   // the slots that have a shared place, in ascending order
-  std::vector<int> begun_;    // optional slots in shared places that are wanted in part
+  std::vector<int> placed_;  // the slots that have a shared place, in ascending order
+  std::vector<int> begun_;   // optional slots in shared places that are wanted in part
+  mutable uint64_t looks_ = 0;
   size_t next_optional_ = 0;  // the first of own_optional_ that isn't wholly wanted
   std::vector<Cursor*> cursors_;
   const Cursor* current_ = nullptr;  // the one that was used last: its slot is pinned

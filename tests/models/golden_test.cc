@@ -145,7 +145,9 @@ INSTANTIATE_TEST_SUITE_P(LlamaCpp, Answers, testing::ValuesIn(answered_models())
 // Fails if a model was added without recording its answers.
 TEST(Answers, AreThereForEveryTinyModel) {
   for (const TinyModel& model : tiny_models()) {
-    EXPECT_TRUE(model.scattered || answers().at("models").contains(model.name)) << model.name;
+    const bool elsewhere = model.n_experts > 0;  // see tiny_models.h
+    EXPECT_TRUE(model.scattered || elsewhere || answers().at("models").contains(model.name))
+        << model.name;
   }
 }
 
