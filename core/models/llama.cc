@@ -100,7 +100,7 @@ void Llama::run_layer(Pass& pass, const Work& work) const {
 
 void Llama::run_expert(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
-  pass.expert(work, w.ffn_norm, Activation::silu, w.experts[static_cast<size_t>(work.expert)]);
+  pass.expert(work, w.ffn_norm, Activation::silu, w.experts);
 }
 
 void Llama::end_layer(Pass& pass, const Work& work) const { pass.add_experts(work); }

@@ -58,8 +58,9 @@ void Pass::choose_experts(const Work& work, const Norm& norm, const Linear& rout
   });
 }
 
-// Makes the stages after a layer's first one.
-void Pass::group_by_expert(PassState& pass) const {
+// Makes the stages after a layer's first one. The experts of a single token are one stage if all
+// weights are here: it has fewer phases.
+void Pass::group_by_expert(PassState& pass, int64_t layer) const {
   const auto [n_experts, n_used] = model_.experts();
   const ExpertChoice& choice = pass.choice;
   std::vector<Stage> experts(static_cast<size_t>(n_experts));
@@ -78,20 +79,66 @@ void Pass::group_by_expert(PassState& pass) const {
     choice.weights_by_expert[at] = choice.weights[i];
   }
   pass.stages.resize(1);
+  if (pass.n_tokens == 1 && n_used <= kBlockTokens && weights_.all_resident() &&
+      !pass.points_of(layer).linear_input) {
+    pass.stages.push_back({Work::kOwnExpert, 0, n_used});
+    experts.clear();
+  }
   for (size_t e = 0; e < experts.size(); ++e) {
     if (experts[e].n_tokens == 0) continue;
     experts[e].expert = static_cast<int>(e);
     pass.stages.push_back(experts[e]);
   }
-  pass.stages.push_back({-1, 0, pass.n_tokens});
+  pass.stages.push_back({Work::kNoExpert, 0, pass.n_tokens});
 }
 
-void Pass::expert(const Work& work, const Norm& norm, Activation activation, const Expert& expert) {
+void Pass::expert(const Work& work, const Norm& norm, Activation activation,
+                  std::span<const Expert> all) {
+  const Epilogue epilogue = activation == Activation::silu ? Epilogue::silu : Epilogue::gelu;
+  if (work.expert == Work::kOwnExpert) {
+    own_experts(work, norm, epilogue, all);
+    return;
+  }
+  const Expert& expert = all[static_cast<size_t>(work.expert)];
   const Linear gate_up[] = {expert.gate_up.gate, expert.gate_up.up};
-  multiply(Phase::gate_up, work, {Buffer::chosen, model_.config().n_embd, norm},
-           activation == Activation::silu ? Epilogue::silu : Epilogue::gelu, gate_up);
+  multiply(Phase::gate_up, work, {Buffer::chosen, model_.config().n_embd, norm}, epilogue, gate_up);
   multiply(Phase::down, work, {Buffer::hidden, model_.layer(work.layer).n_ff, {}}, Epilogue::weigh,
            {&expert.down, 1});
+}
+
+// The same operations for all experts of one token: row i of each buffer is that of its i-th one.
+void Pass::own_experts(const Work& work, const Norm& norm, Epilogue epilogue,
+                       std::span<const Expert> all) {
+  const int64_t width = model_.config().n_embd, n_ff = model_.layer(work.layer).n_ff;
+  const int64_t strips = padded_rows(n_ff) / kStripRows;
+  Work one = work;
+  one.n_tokens = 1;
+  const auto expert = [&](int64_t i) -> const Expert& {
+    return all[static_cast<size_t>(now_->choice.experts[i])];
+  };
+  bool made = false;
+  parallel_for(Phase::gate_up, work.worker, work.n_tokens * strips, [&](Share mine) {
+    const Input in = worker(work.worker).one.rows_of(width);
+    if (!made) make_row(one, {Buffer::chosen, width, norm}, 0, in);
+    made = true;
+    for (int64_t i = mine.begin / strips; i * strips < mine.end; ++i) {
+      const Share of{std::max<int64_t>(mine.begin - i * strips, 0),
+                     std::min(mine.end - i * strips, strips)};
+      const GateUp& gate_up = expert(i).gate_up;
+      multiply_strips(one, in, of, epilogue, gate_up.gate, i);
+      multiply_strips(one, in, of, epilogue, gate_up.up, i);
+      activate(one, epilogue, true, n_ff, of, i);
+    }
+  });
+  const Rows hidden{Buffer::hidden, n_ff, {}};
+  parallel_for(Phase::rows, work.worker, work.n_tokens, [&](Share mine) {
+    for (int64_t i = mine.begin; i < mine.end; ++i)
+      make_row(work, hidden, i, shared_.rows_of(n_ff));
+  });
+  parallel_for(Phase::down, work.worker, padded_rows(width) / kStripRows, [&](Share mine) {
+    for (int64_t i = 0; i < work.n_tokens; ++i)
+      multiply_strips(one, shared_.rows_of(n_ff).from(i), mine, Epilogue::weigh, expert(i).down, i);
+  });
 }
 
 void Pass::add_experts(const Work& work) {

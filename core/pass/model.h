@@ -83,13 +83,15 @@ struct Expert {
 // chose an expert; or for all tokens whose results are computed, in the final norm or one part of
 // the head.
 struct Work {
+  static constexpr int kNoExpert = -1;
+  static constexpr int kOwnExpert = -2;  // each row has its own: those that one token chose
   int worker;
   int64_t layer;  // or the part of the head
   // Counted from the pass's first token, or from the first of those that were chosen.
   int64_t first_token;
   int64_t n_tokens;
-  Points points = {};  // of this layer or of the head, where somebody observes
-  int expert = -1;     // of the layer
+  Points points = {};      // of this layer or of the head, where somebody observes
+  int expert = kNoExpert;  // of the layer
 };
 
 // A matrix that every token is multiplied by, and the phase that does it.

@@ -32,9 +32,15 @@ int64_t Pass::block_tokens_of(const Model& model) {
   return std::ranges::any_of(model.layers(), &LayerShape::both_ways) ? INT64_MAX : kBlockTokens;
 }
 
+// Of the buffers, for passes of up to so many tokens. A single token has a row for each of its
+// experts.
+int64_t Pass::block_rows(const Model& model, int64_t n_tokens) {
+  return std::min(std::max(n_tokens, model.experts().n_used), block_tokens_of(model));
+}
+
 uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
   const Widths widths = widths_of(model);
-  const int64_t block = std::min(n_tokens, block_tokens_of(model));
+  const int64_t block = block_rows(model, n_tokens);
   uint64_t bytes =
       4 * static_cast<uint64_t>(block * widths.block) + Activations::bytes(widths.cols, block);
   for (const RopeShape& rope : model.ropes())
@@ -110,7 +116,7 @@ Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t>
   const auto n = static_cast<int64_t>(tokens.size());
   const int64_t first = timeline.positions();
   SLUICE_TRY(make_room(pass.x, state_bytes(model_, n)));
-  const int64_t block = std::min(n, block_tokens_);
+  const int64_t block = block_rows(model_, n);
   if (block > block_capacity_) {
     block_capacity_ = 0;
     shared_ = Activations();
@@ -131,7 +137,7 @@ Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t>
   pass.tokens = tokens;
   pass.n_tokens = n;
   pass.first_position = first;
-  pass.stages.assign(1, {-1, 0, n});
+  pass.stages.assign(1, {Work::kNoExpert, 0, n});
   if (model_.experts().n == 0) return {};
   const int64_t used = n * model_.experts().n_used;
   ExpertChoice& choice = pass.choice;
@@ -163,27 +169,28 @@ bool Pass::run_block(PassState& pass, int64_t layer, size_t stage, int64_t index
   const Stage of = pass.stages[stage];
   int64_t first = of.first + index * block_tokens_;
   const int64_t n = std::min(block_tokens_, of.first + of.n_tokens - first);
-  if (of.expert >= 0) {
+  const bool experts = of.expert != Work::kNoExpert;
+  if (experts) {
     chosen_ = {pass.choice.tokens_by_expert + first, static_cast<size_t>(n)};
     expert_weights_ = pass.choice.weights_by_expert + first;
     first = 0;
   }
   Points points = pass.points_of(layer);
-  if (routes || of.expert >= 0) points.block_output = false;
+  if (routes || experts) points.block_output = false;
   const Work work{0, layer, first, n, points, of.expert};
   pool_.run([this, work, stage](int worker) {
     Work mine = work;
     mine.worker = worker;
     if (stage == 0) {
       model_.run_layer(*this, mine);
-    } else if (work.expert >= 0) {
+    } else if (work.expert != Work::kNoExpert) {
       model_.run_expert(*this, mine);
     } else {
       model_.end_layer(*this, mine);
     }
     if (work.points.block_output) show(mine, Point::block_output, Buffer::residual);
   });
-  if (routes && index + 1 == n_blocks(pass)) group_by_expert(pass);
+  if (routes && index + 1 == n_blocks(pass)) group_by_expert(pass, layer);
   return all_finite();
 }
 

@@ -43,8 +43,8 @@ struct ExpertChoice {
 
 // A stage of a layer, for some tokens of a pass.
 struct Stage {
-  int expert = -1;  // that it computes; -1: none
-  // The tokens: consecutive ones of the pass or, with an expert, of ExpertChoice::tokens_by_expert.
+  int expert = Work::kNoExpert;  // that it computes
+  // The tokens: consecutive ones of the pass or, with experts, of ExpertChoice::tokens_by_expert.
   int64_t first = 0;
   int64_t n_tokens = 0;
 };
@@ -164,9 +164,11 @@ class Pass {
   // product with the normed residual is largest, the lower of two that are equal. Their weights are
   // its softmax over all experts, divided by the sum of those that were chosen.
   void choose_experts(const Work& work, const Norm& norm, const Linear& router);
-  // Computes one expert for the tokens that chose it, and adds its product times their weights to
-  // their sums. down.out is Buffer::branch; else as ffn_gate_up() and ffn_down().
-  void expert(const Work& work, const Norm& norm, Activation activation, const Expert& expert);
+  // Computes one expert of the layer's for the tokens that chose it, or all that one token chose,
+  // and adds the product times the token's weight to its sum. down.out is Buffer::branch; else as
+  // ffn_gate_up() and ffn_down().
+  void expert(const Work& work, const Norm& norm, Activation activation,
+              std::span<const Expert> all);
   // residual += sum.
   void add_experts(const Work& work);
   // The normed residual of the chosen tokens.
@@ -197,7 +199,9 @@ class Pass {
   enum class Epilogue : uint8_t { keep, add, weigh, silu, gelu };
 
   void take_up(PassState& pass);
-  void group_by_expert(PassState& pass) const;
+  void group_by_expert(PassState& pass, int64_t layer) const;
+  void own_experts(const Work& work, const Norm& norm, Epilogue epilogue,
+                   std::span<const Expert> all);
   void choose(std::span<const int64_t> tokens, float* out, int64_t stride);
   bool all_finite() const;
   Worker& worker(int index) { return workers_[static_cast<size_t>(index)]; }
@@ -213,9 +217,10 @@ class Pass {
                 std::span<const Linear> linears);
   void add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,
                   const Norm& norm, Point point);
-  void activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips);
+  void activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips,
+                int64_t first = 0);
   void multiply_strips(const Work& work, const Input& in, Share strips, Epilogue epilogue,
-                       const Linear& linear);
+                       const Linear& linear, int64_t first = 0);
   void check(int worker, const float* x, int64_t n);
   void rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token, int64_t kv_head);
   void attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head);
@@ -241,6 +246,7 @@ class Pass {
   };
   static Widths widths_of(const Model& model);
   static int64_t block_tokens_of(const Model& model);
+  static int64_t block_rows(const Model& model, int64_t n_tokens);
 
   const Model& model_;
   const Weights& weights_;
@@ -262,7 +268,7 @@ class Pass {
   float* results_ = nullptr;
   int64_t results_stride_ = 0;  // floats from one token's to the next's
 
-  int64_t block_capacity_ = 0;  // tokens that the buffers below hold
+  int64_t block_capacity_ = 0;  // rows that the buffers below hold
   Activations shared_;
   AlignedBuffer buffers_[kBlockBuffers];  // [block tokens][padded rows]
 };

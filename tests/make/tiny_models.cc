@@ -470,7 +470,20 @@ std::vector<TinyModel> make_big_models() {
   large.n_ff = 14336;
   large.tied = false;
   large.q6_head = true;
-  return {smollm, qwen, llama, large};
+
+  TinyModel mixture = qwen;
+  mixture.name = "qwen3-30b-a3b-6-layers";
+  mixture.architecture = "qwen3moe";
+  mixture.n_layers = 6;
+  mixture.n_embd = 2048;
+  mixture.n_heads = 32;
+  mixture.n_kv_heads = 4;
+  mixture.n_ff = 768;
+  mixture.n_experts = 128;
+  mixture.n_used = 8;
+  mixture.tied = false;
+  mixture.q6_head = true;
+  return {smollm, qwen, llama, large, mixture};
 }
 
 }  // namespace
