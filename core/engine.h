@@ -139,7 +139,8 @@ struct MemoryPlan {
   uint64_t least = 0;        // the least budget that would do with this context; total() where the
                              // bytes come only once, because all of them must then be in memory
   uint64_t all = 0;          // total() if all weights stayed in memory
-  uint64_t reread = 0;       // bytes that are read again for every pass
+  // Bytes that are read again for every pass; of experts those that a token uses, at most.
+  uint64_t reread = 0;
   uint64_t per_token = 0;    // weight bytes read to decode one token
   uint64_t session = 0;  // what a further session takes at most, of keys and values, activations
                          // and logits of one position

@@ -90,6 +90,20 @@ SingleRows single_rows_of(const Model& model, int64_t places) {
   return model.single_rows() ? SingleRows{{model.token_table()}, places} : SingleRows();
 }
 
+// Bytes of the file in slots that share places: a token reads all of them again, or of each layer
+// as many experts as it chooses.
+uint64_t reread_bytes(const Model& model, const WeightSizes& sizes, const SharedPlaces& shared) {
+  uint64_t total = 0;
+  int first = 0;  // the first expert of its layer
+  if (!shared.enabled()) return 0;
+  for (const int slot : shared.slots) {
+    const bool expert = model.manifest().is_optional(slot);
+    if (expert && !model.manifest().is_optional(slot - 1)) first = slot;
+    if (!expert || slot - first < model.experts().n_used) total += sizes.slot_bytes(slot);
+  }
+  return total;
+}
+
 // A model's memory, and what of it stays.
 Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<Model> model,
                SharedPlaces shared, int64_t row_places) {
@@ -101,7 +115,7 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   MemoryPlan& memory = plan.memory;
   memory = beside_weights(header, options, *model, context);
   memory.weights = sizes.memory(plan.shared);
-  memory.reread = sizes.reread_bytes(plan.shared);
+  memory.reread = reread_bytes(*model, sizes, plan.shared);
   memory.budget = options.memory_budget;
   memory.per_token = model->weight_bytes_per_token();
   memory.least = memory.total();

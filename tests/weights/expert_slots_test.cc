@@ -331,6 +331,14 @@ TEST(ExpertSlots, ShareAsManyPlacesAsThereIsRoomFor) {
     const Weights weights(model.manifest(), plan->shared, plan->rows);
     EXPECT_EQ(weights.bytes(), plan->memory.weights);
     if (!plan->shared.enabled()) continue;
+    // As many experts as a token uses are read again, with the head's parts that don't stay.
+    uint64_t reread = 0;
+    for (const int slot : plan->shared.slots) {
+      const bool used = !model.manifest().is_optional(slot) ||
+                        (slot - 2) % (1 + model.experts().n) < model.experts().n_used;
+      reread += used ? weights.view(slot).bytes : 0;
+    }
+    EXPECT_EQ(plan->memory.reread, reread);
     EXPECT_GE(plan->shared.places, 2);
     EXPECT_GE(plan->shared.places, last_places);
     EXPECT_GE(plan->memory.weights, last);
