@@ -22,12 +22,7 @@ Model::Model(const Config& config, const Cut& cut, Head head)
 
 void Model::add_experts(const ExpertCounts& counts) {
   experts_ = counts;
-  layer_slots_.clear();
-  const int step = 1 + static_cast<int>(counts.n);
-  for (int layer = 0; layer <= static_cast<int>(config_.n_layers); ++layer)
-    layer_slots_.push_back(1 + layer * step);
-  manifest_ = TensorManifest(head_slot() + 1 + (head_parts_.n > 1 ? head_parts_.n : 0));
-  if (counts.n == 0) return;
+  manifest_.set_slots(head_slot() + 1 + (head_parts_.n > 1 ? head_parts_.n : 0));
   for (int64_t layer = 0; layer < config_.n_layers; ++layer)
     manifest_.make_optional(layer_slot(layer) + 1, layer_slot(layer + 1));
 }

@@ -138,11 +138,11 @@ class Model {
   uint64_t weight_bytes_per_token() const;  // of all uses()
 
   const ExpertCounts& experts() const { return experts_; }
-  bool has_experts(int64_t layer) const { return layer_slot(layer + 1) > layer_slot(layer) + 1; }
+  bool has_experts(int64_t) const { return experts_.n > 0; }
 
   int embedding_slot() const { return 0; }
   // A layer's slot is followed by those of its experts.
-  int layer_slot(int64_t layer) const { return layer_slots_[static_cast<size_t>(layer)]; }
+  int layer_slot(int64_t layer) const { return static_cast<int>(1 + layer * (1 + experts_.n)); }
   int expert_slot(int64_t layer, int64_t expert) const {
     return layer_slot(layer) + 1 + static_cast<int>(expert);
   }
@@ -187,7 +187,6 @@ class Model {
   Cut cut_;
   HeadParts head_parts_;
   ExpertCounts experts_;
-  std::vector<int> layer_slots_;  // by layer, and the head's
   int token_table_ = -1;
   int table_slot_ = -1;
   TensorManifest manifest_;

@@ -64,38 +64,16 @@ Result<ExpertCounts> read_experts(ConfigReader& reader, const Config& config) {
   return experts;
 }
 
-namespace {
-
-// The widths of experts' feed-forward parts.
-Result<std::vector<int64_t>> read_expert_widths(ConfigReader& reader, int64_t n_layers,
-                                                int64_t n_used) {
-  constexpr std::string_view kOwn = "expert_feed_forward_length", kAll = "feed_forward_length";
-  if (reader.find(kOwn) != nullptr) return reader.per_layer(kOwn, n_layers, -1, kMaxWidth);
-  auto widths = reader.per_layer(kAll, n_layers, -1, kMaxWidth);
-  SLUICE_TRY(reader.status());
-  for (int64_t& width : widths) {
-    if (width % n_used != 0) {
-      return fail(Code::bad_file, reader.key(kAll), " is ", width, ", no multiple of the ", n_used,
-                  " experts that a token uses, and there is no ", reader.key(kOwn),
-                  "; the file is damaged");
-    }
-    width /= n_used;
-  }
-  return widths;
-}
-
-}  // namespace
-
 Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config,
                                             const ExpertCounts& mixture) {
   const int64_t n = config.n_layers;
   const uint64_t experts = mixture.n > 0 ? 0 : reader.count("expert_count");
-  std::vector<int64_t> n_ff;
-  if (mixture.n > 0) {
-    SLUICE_ASSIGN(n_ff, read_expert_widths(reader, n, mixture.n_used));
-  } else {
-    n_ff = reader.per_layer("feed_forward_length", n, -1, kMaxWidth);
-  }
+  constexpr std::string_view kWidth = "feed_forward_length";
+  constexpr std::string_view kOfExpert = "expert_feed_forward_length";
+  const bool own_width = mixture.n > 0 && reader.find(kOfExpert) != nullptr;
+  auto n_ff = reader.per_layer(own_width ? kOfExpert : kWidth, n, -1, kMaxWidth);
+  if (mixture.n > 0 && !own_width)
+    for (int64_t& width : n_ff) width = std::max<int64_t>(width / mixture.n_used, 1);
   const auto n_heads = reader.per_layer("attention.head_count", n, -1, kMaxWidth);
   const bool grouped = reader.find("attention.head_count_kv") != nullptr;
   const auto n_kv_heads =

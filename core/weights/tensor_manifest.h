@@ -61,11 +61,17 @@ class TensorManifest {
   Status check_no_others(const Gguf& gguf, std::string_view architecture,
                          bool (*has_no_effect)(std::string_view tensor) = nullptr) const;
 
-  int add_slot() { return n_slots_++; }  // after all others
-  // A run uses the slots [begin, end) only if it chooses them, as those of experts.
+  int add_slot() { return n_slots_++; }    // after all others
+  // Numbers the slots anew, without optional ones. Before any piece is added.
+  void set_slots(int n) {
+    n_slots_ = n;
+    optional_.clear();
+  }
+  // A run uses the slots [begin, end) only if it chooses them, as those of experts. They follow
+  // those of which this was said before.
   void make_optional(int begin, int end) {
-    optional_.resize(static_cast<size_t>(n_slots_));
-    for (int slot = begin; slot < end; ++slot) optional_[static_cast<size_t>(slot)] = true;
+    optional_.insert(optional_.end(), static_cast<size_t>(begin) - optional_.size(), 0);
+    optional_.insert(optional_.end(), static_cast<size_t>(end - begin), 1);
   }
   bool is_optional(int slot) const {
     return static_cast<size_t>(slot) < optional_.size() && optional_[static_cast<size_t>(slot)];
@@ -83,7 +89,7 @@ class TensorManifest {
                   int64_t first, int64_t count);
 
   int n_slots_;
-  std::vector<bool> optional_;  // by slot; empty: none is
+  std::vector<uint8_t> optional_;  // by slot, up to the last that is
   std::vector<Piece> pieces_;
 };
 

@@ -177,7 +177,7 @@ bool Weights::make_room(int use, const NextUses& uses) {
     for (size_t i = 1; i <= n; ++i) {
       const int index = placed_[(static_cast<size_t>(at_cursor) + n - i) % n];
       const Slot& slot = at(index);
-      if (is_pinned(index) || std::ranges::binary_search(uses.in_reach, index)) continue;
+      if (is_pinned(index) || std::ranges::count(uses.in_reach, index) > 0) continue;
       if (slot.state == SlotState::arriving && is_asked(slot)) continue;
       const int next = next_use(index, uses);
       if (next > farthest_use || (next == farthest_use && index < farthest)) {
@@ -276,7 +276,6 @@ Weights::NextUses Weights::next_uses() const {
     look_ahead(uses.from.back(), is_between_passes(*cursor) ? nullptr : &uses.in_reach);
   }
   if (uses.from.empty()) look_ahead(uses.from.emplace_back(front_, nullptr), nullptr);
-  std::ranges::sort(uses.in_reach);
   return uses;
 }
 
@@ -319,9 +318,9 @@ int Weights::next_use(int slot, const NextUses& uses) const {
   return nearest;
 }
 
-// The slots that are used and aren't wholly wanted, those that are used next first; then those that
-// were begun.
-std::vector<int> Weights::missing_slots(const NextUses& uses) {
+// The slots that are used and aren't wholly wanted, after their next uses: those that are used next
+// first; then those that were begun.
+std::vector<std::pair<int, int>> Weights::missing_slots(const NextUses& uses) {
   std::vector<std::pair<int, int>> found;
   const auto add = [&](int slot) {
     if (state(slot) != SlotState::resident) found.emplace_back(next_use(slot, uses), slot);
@@ -348,9 +347,7 @@ std::vector<int> Weights::missing_slots(const NextUses& uses) {
   std::ranges::sort(found);
   const auto twice = std::ranges::unique(found);
   found.erase(twice.begin(), twice.end());
-  std::vector<int> slots;
-  for (const auto& [next, slot] : found) slots.push_back(slot);
-  return slots;
+  return found;
 }
 
 // --- wants ---------------------------------------------------------------------------------------
@@ -361,11 +358,10 @@ std::vector<Want> Weights::wants(uint64_t bytes) {
   const NextUses uses = next_uses();
   const uint64_t all = bytes;
   bool full = false;  // no slot gives up its place for this one or for those that are used later
-  for (const int index : missing_slots(uses)) {
+  for (const auto& [use, index] : missing_slots(uses)) {
     const Slot& slot = at(index);
     if (slot.state == SlotState::absent) {
-      if (slot.shares_place && free_places_.empty())
-        full = full || !make_room(next_use(index, uses), uses);
+      if (slot.shares_place && free_places_.empty()) full = full || !make_room(use, uses);
       if (!give_place(index)) continue;
     }
     if (add_wants(index, all, bytes, wants)) continue;

@@ -231,7 +231,7 @@ class Weights {
     };
     std::vector<From> from;
     // Of the slots that share places those that a run under way can go on to with what is here or
-    // coming, in ascending order.
+    // coming.
     std::vector<int> in_reach;
   };
 
@@ -249,7 +249,7 @@ class Weights {
   NextUses next_uses() const;
   void look_ahead(NextUses::From& from, std::vector<int>* in_reach) const;
   int next_use(int slot, const NextUses& uses) const;
-  std::vector<int> missing_slots(const NextUses& uses);
+  std::vector<std::pair<int, int>> missing_slots(const NextUses& uses);
   bool add_wants(int index, uint64_t all, uint64_t& bytes, std::vector<Want>& wants);
   bool is_asked(const Slot& slot) const;
   bool is_wholly_asked(const Slot& slot) const { return slot.asking == slot.parts.size(); }
