@@ -170,15 +170,6 @@ TEST(Experts, AreReadForATokenAsManyAsItUses) {
   EXPECT_EQ(plan_memory(engine->header(), small())->per_token, bytes);
 }
 
-// What a session's passes take is planned, with what experts add.
-TEST(Experts, TakeThePlannedMemoryOfASession) {
-  const auto engine = load_bytes(build_tiny_model(tiny_model_named("qwen3moe-f32")), small(300));
-  ASSERT_NE(engine, nullptr);
-  generate(*engine, some_ids(299, 512), greedy(1));
-  EXPECT_LE(engine->session().held_bytes(), engine->memory_plan().session + 64);
-  EXPECT_GE(engine->session().held_bytes(), engine->memory_plan().session * 9 / 10);
-}
-
 // --- what is refused -----------------------------------------------------------------------------
 
 struct Refusal {
