@@ -1,7 +1,7 @@
 // The llama structure (Touvron et al. 2023, arXiv 2302.13971) with grouped KV heads: RMS norms,
 // RoPE, a SiLU-gated feed-forward part. Its families differ in the elements that RoPE pairs
 // (Variant), in norms of the q and k heads (Variant), in biases (as the file has them), and in
-// whether the feed-forward part is a mixture of experts (Variant).
+// whether the feed-forward part is a mixture of experts (Variant; Mixtral, arXiv 2401.04088).
 #include "models/registry.h"
 #include "pass/binder.h"
 #include "pass/config_reader.h"
@@ -42,11 +42,14 @@ class Llama final : public Model {
 
 Status Llama::bind(const Gguf& gguf, const Variant& variant) {
   ConfigReader reader(gguf, config_.architecture);
-  if (variant.experts) {
+  const bool always = variant.experts == WithExperts::always;
+  const bool sometimes = variant.experts == WithExperts::sometimes;
+  if (always || (sometimes && reader.count("expert_count") > 0)) {
     SLUICE_ASSIGN(const ExpertCounts counts, read_experts(reader, config_));
     add_experts(counts);
   }
-  SLUICE_ASSIGN(layers_, read_layers(reader, config_, experts()));
+  const int64_t n_experts = experts().n;
+  SLUICE_ASSIGN(layers_, read_layers(reader, config_, experts(), always ? experts().n_used : 1));
   const int64_t head_dim = layers_[0].head_dim;
   SLUICE_ASSIGN(RopeShape rope, read_rope(reader, config_, head_dim, variant.rope_pairs));
   const float eps = reader.epsilon("attention.layer_norm_rms_epsilon");
@@ -72,8 +75,8 @@ Status Llama::bind(const Gguf& gguf, const Variant& variant) {
     }
     w.output = b.linear(Phase::output, "attn_output", d, shape.q_rows());
     w.ffn_norm = b.rms_norm("ffn_norm", d, eps);
-    if (variant.experts) {
-      w.router = b.linear(Phase::router, "ffn_gate_inp", experts().n, d);
+    if (n_experts > 0) {
+      w.router = b.linear(Phase::router, "ffn_gate_inp", n_experts, d);
       w.experts = b.experts(l, shape);
       continue;
     }

@@ -65,15 +65,15 @@ Result<ExpertCounts> read_experts(ConfigReader& reader, const Config& config) {
 }
 
 Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config,
-                                            const ExpertCounts& mixture) {
+                                            const ExpertCounts& mixture, int64_t experts_in_width) {
   const int64_t n = config.n_layers;
   const uint64_t experts = mixture.n > 0 ? 0 : reader.count("expert_count");
   constexpr std::string_view kWidth = "feed_forward_length";
   constexpr std::string_view kOfExpert = "expert_feed_forward_length";
   const bool own_width = mixture.n > 0 && reader.find(kOfExpert) != nullptr;
   auto n_ff = reader.per_layer(own_width ? kOfExpert : kWidth, n, -1, kMaxWidth);
-  if (mixture.n > 0 && !own_width)
-    for (int64_t& width : n_ff) width = std::max<int64_t>(width / mixture.n_used, 1);
+  if (!own_width)
+    for (int64_t& width : n_ff) width = std::max<int64_t>(width / experts_in_width, 1);
   const auto n_heads = reader.per_layer("attention.head_count", n, -1, kMaxWidth);
   const bool grouped = reader.find("attention.head_count_kv") != nullptr;
   const auto n_kv_heads =

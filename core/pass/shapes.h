@@ -40,11 +40,13 @@ struct ExpertCounts {
 // Reads layers of the usual kind: attention and one feed-forward part. n_heads, n_kv_heads and n_ff
 // come from their keys (one number for all layers, or one for each), head_dim is the same in all
 // layers, scale = 1 / sqrt(head_dim), rope = -1. If all layers are mixtures of `experts`, n_ff is
-// the width of one: expert_feed_forward_length or, without that, feed_forward_length / n_used.
+// the width of one: expert_feed_forward_length or, without that, feed_forward_length, which is that
+// of `experts_in_width`.
 // Fails with bad_file, or with unsupported_model for values of another width than keys, or for
 // experts that the caller doesn't know of (experts.n is 0).
 Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config,
-                                            const ExpertCounts& experts = {});
+                                            const ExpertCounts& experts = {},
+                                            int64_t experts_in_width = 1);
 
 // Reads expert_count and expert_used_count of a model whose layers are mixtures of experts. Fails
 // with bad_file, or with unsupported_model for ways of choosing that aren't computed.

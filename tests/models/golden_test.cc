@@ -169,8 +169,6 @@ bool is_ours(const Gguf& header) {
   if (!architecture.has_value() || !architecture->has_value()) return false;
   constexpr std::string_view kOurs[] = {"llama", "qwen2", "qwen3", "qwen3moe", "gpt2", "gemma3"};
   if (std::ranges::find(kOurs, **architecture) == std::end(kOurs)) return false;
-  if (**architecture == "llama" && header.get_u64("llama.expert_count")->value_or(0) > 0)
-    return false;
   if (header.find("prism.hadamard.version") != nullptr) return false;
   return std::ranges::all_of(header.tensors,
                              [](const TensorInfo& t) { return find_traits(t.type) != nullptr; });

@@ -35,12 +35,8 @@ std::string expert_of(const GgufBuilder::Tensor& all, size_t expert) {
   return all.data.substr(expert * bytes, bytes);
 }
 
-// Of a dense file makes one whose layers have the same feed-forward part as their only expert.
-GgufBuilder with_one_expert(GgufBuilder file, uint32_t n_layers) {
-  for (GgufBuilder::Entry& entry : file.entries)
-    if (entry.key.starts_with("qwen3.")) entry.key.replace(0, 5, "qwen3moe");
-  file.kv_string("general.architecture", "qwen3moe");
-  file.kv_u32("qwen3moe.expert_count", 1).kv_u32("qwen3moe.expert_used_count", 1);
+// Makes the feed-forward part of each layer its only expert.
+void add_only_expert(GgufBuilder& file, uint32_t n_layers) {
   const uint64_t n_embd = file.find_tensor("output_norm.weight").dims[0];
   for (uint32_t l = 0; l < n_layers; ++l) {
     for (const auto& [dense, expert] : {std::pair{"ffn_gate", "ffn_gate_exps"},
@@ -53,6 +49,15 @@ GgufBuilder with_one_expert(GgufBuilder file, uint32_t n_layers) {
     file.tensor(in_layer(l, "ffn_gate_inp"), Type::F32, {n_embd, 1},
                 bytes_of(test_values(n_embd, l)));
   }
+}
+
+// Of a dense file makes one whose layers have the same feed-forward part as their only expert.
+GgufBuilder with_one_expert(GgufBuilder file, uint32_t n_layers) {
+  for (GgufBuilder::Entry& entry : file.entries)
+    if (entry.key.starts_with("qwen3.")) entry.key.replace(0, 5, "qwen3moe");
+  file.kv_string("general.architecture", "qwen3moe");
+  file.kv_u32("qwen3moe.expert_count", 1).kv_u32("qwen3moe.expert_used_count", 1);
+  add_only_expert(file, n_layers);
   return file;
 }
 
@@ -154,6 +159,19 @@ TEST(Experts, OfOldFilesHaveTheirWidthFromThatOfTheFeedForwardPart) {
   EXPECT_EQ(hash_of_file(file, 9), expected);
   file.remove("qwen3moe.expert_feed_forward_length");
   EXPECT_EQ(hash_of_file(file, 9), expected);
+}
+
+// Those of llama (Mixtral) have all of it. Without expert_count, or with 0, its files are dense.
+TEST(Experts, OfALlamaHaveTheWidthOfTheFeedForwardPart) {
+  const TinyModel& model = tiny_model_named("llama-f32");
+  const GgufBuilder dense = tiny_model_file(model);
+  GgufBuilder one = dense;
+  one.kv_u32("llama.expert_count", 1).kv_u32("llama.expert_used_count", 1);
+  add_only_expert(one, model.n_layers);
+  EXPECT_EQ(hash_of_file(one, 40), hash_of_file(dense, 40));
+  GgufBuilder none = dense;
+  none.kv_u32("llama.expert_count", 0);
+  EXPECT_EQ(hash_of_file(none, 40), hash_of_file(dense, 40));
 }
 
 TEST(Experts, AreReadForATokenAsManyAsItUses) {
