@@ -141,7 +141,8 @@ struct File {
   }
 };
 
-// Of a pass each layer's chosen experts are read, and no byte of another.
+// Of a pass each layer's chosen experts are read, and no byte of another. With places for all that
+// a layer's token chooses they are wanted together: a run waits once for them.
 TEST(ExpertSlots, AreReadOnlyIfTheyAreChosen) {
   const TinyModel model = model_of();
   const File file(model);
@@ -161,11 +162,18 @@ TEST(ExpertSlots, AreReadOnlyIfTheyAreChosen) {
           if (expert) read[expert->tensor].insert(expert->expert);
         }
       };
+      uint32_t waits = 0;  // for experts
       for (bool token = false; !token && session.running();) {
         const auto event = session.step();
         ASSERT_TRUE(event.has_value());
         token = event->kind == Event::Kind::token;
-        if (event->kind == Event::Kind::waiting) source.bring();
+        if (event->kind != Event::Kind::waiting) continue;
+        const auto before = read;
+        source.bring();
+        waits += read != before;
+      }
+      if (budget > plan.least) {
+        EXPECT_LE(waits, model.n_layers);
       }
       for (const auto& [tensor, experts] : read) EXPECT_LE(experts.size(), model.n_used) << tensor;
       // The three matrices of an expert come together.
