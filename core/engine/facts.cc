@@ -35,6 +35,9 @@ namespace {
 
 // Adds an expert to the view of its layer.
 void add_expert(const Weights::SlotProgress& expert, SlotView& layer) {
+  const double again = expert.fills > 1 ? expert.fills - 1.0 : 0;
+  const auto bytes = static_cast<double>(layer.bytes), more = static_cast<double>(expert.bytes);
+  if (layer.fills > 0) layer.fills += (again - (layer.fills - 1)) * (more / (bytes + more));
   layer.bytes += expert.bytes;
   layer.arrived += expert.arrived;
   layer.reread = layer.reread || expert.shares_place;

@@ -217,6 +217,35 @@ TEST(ExpertSlots, ThatNoTokenChoosesAreNeverRead) {
   EXPECT_TRUE(read.empty());
 }
 
+// A layer's view has its experts. What was read again can be told by the views.
+TEST(ExpertSlots, AreInTheViewsOfTheirLayers) {
+  const TinyModel model = model_of();
+  const File file(model);
+  ByHand source(file.bytes, with_budget(plan_of(file.header).least));
+  ASSERT_TRUE(source.engine->session().start(some_ids(30, 512), greedy(6)).has_value());
+  source.run(source.engine->session());
+  double again = 0;
+  uint32_t layers = 0;
+  for (const SlotView& slot : source.engine->slots()) {
+    if (slot.fills > 0) again += (slot.fills - 1) * static_cast<double>(slot.bytes);
+    if (slot.kind != SlotView::Kind::layer) continue;
+    uint64_t bytes = 0;
+    for (const TensorInfo& tensor : file.header.tensors)
+      if (tensor.name.starts_with(concat("blk.", layers, "."))) bytes += tensor.bytes;
+    EXPECT_EQ(slot.bytes, bytes);
+    EXPECT_LT(slot.arrived, bytes);
+    EXPECT_TRUE(slot.reread);
+    EXPECT_EQ(slot.state, SlotView::State::resident);
+    ++layers;
+  }
+  EXPECT_EQ(layers, model.n_layers);
+  EXPECT_EQ(source.engine->progress().layers_ready, static_cast<int32_t>(layers));
+  // Single rows of the embedding are in no slot.
+  const auto reread = static_cast<double>(source.engine->session().stats().reread_bytes);
+  EXPECT_GT(again, reread / 2);
+  EXPECT_LE(again, reread + 1);
+}
+
 // Cancelled after any number of steps, with parts of an expert on their way, and started anew.
 TEST(ExpertSlots, OfACancelledRunHoldUpNobody) {
   const TinyModel model = model_of();

@@ -297,7 +297,7 @@ export interface SlotView {
   reread: boolean;
   /** @deprecated The same as `reread`; goes with the next version. */
   streamed: boolean;
-  /** How often it became resident. */
+  /** How often it became resident; of a layer with experts the mean over its bytes. */
   fills: number;
 }
 
