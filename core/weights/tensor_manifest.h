@@ -61,7 +61,7 @@ class TensorManifest {
   Status check_no_others(const Gguf& gguf, std::string_view architecture,
                          bool (*has_no_effect)(std::string_view tensor) = nullptr) const;
 
-  int add_slot() { return n_slots_++; }    // after all others
+  int add_slot() { return n_slots_++; }  // after all others
   // Numbers the slots anew, without optional ones. Before any piece is added.
   void set_slots(int n) {
     n_slots_ = n;
