@@ -112,7 +112,7 @@ struct LoadProgress {
 
 // How a part of the model is doing: an embedding's vectors, a layer, (a part of) the head, or the
 // embedding's table where it comes last.
-struct SlotView {
+struct SlotView {  // a layer's has its experts'
   enum class Kind : uint8_t { embedding, layer, head, table };
   enum class State : uint8_t { absent, arriving, resident, computing };
   Kind kind = Kind::layer;
@@ -120,7 +120,7 @@ struct SlotView {
   uint64_t bytes = 0;    // of the file
   uint64_t arrived = 0;  // of these, since it last began to arrive
   bool reread = false;   // it shares places with others and is read again for every pass
-  uint32_t fills = 0;    // how often it has become resident
+  double fills = 0;      // how often it has become resident; with experts the mean of its bytes
 };
 
 // Bytes that a model takes, computed from its header: with LoadOptions::sessions that fill the
@@ -140,10 +140,11 @@ struct MemoryPlan {
   uint64_t least = 0;        // the least budget that would do with this context; total() where the
                              // bytes come only once, because all of them must then be in memory
   uint64_t all = 0;          // total() if all weights stayed in memory
-  uint64_t reread = 0;       // bytes that are read again for every pass
-  uint64_t per_token = 0;    // weight bytes read to decode one token
-  uint64_t session = 0;  // what a further session takes at most, of keys and values, activations
-                         // and logits of one position
+  // Bytes that are read again for every pass; of experts those that a token uses, at most.
+  uint64_t reread = 0;
+  uint64_t per_token = 0;  // weight bytes read to decode one token
+  uint64_t session = 0;    // what a further session takes at most, of keys and values, activations
+                           // and logits of one position
   uint64_t total() const { return weights + kv + activations + constant; }
   // Held before the first token; cache and activations grow with the text.
   uint64_t before_first_token() const { return weights + constant; }

@@ -90,7 +90,10 @@ void append_sizes(Json& out, const Gguf& header, const std::string& architecture
   append(out, "contextLength", size("context_length"));
   append(out, "layers", size("block_count"));
   append(out, "embedding", embedding);
-  append(out, "feedForward", size("feed_forward_length"));
+  const Json of_expert = size("expert_feed_forward_length");
+  append(out, "feedForward", of_expert.is_null() ? size("feed_forward_length") : of_expert);
+  append(out, "experts", size("expert_count"));
+  append(out, "expertsUsed", size("expert_used_count"));
   append(out, "heads", heads);
   append(out, "kvHeads", kv_heads.is_null() ? heads : kv_heads);
   append(out, "headDim", head_dim);

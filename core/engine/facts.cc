@@ -21,11 +21,31 @@ LoadProgress Engine::progress() const {
   if (s.weights->ready() || progress.loaded > progress.total) progress.loaded = progress.total;
   progress.layers_total = static_cast<int32_t>(s.n_layers());
   for (int64_t layer = 0; layer < s.n_layers(); ++layer) {
-    if (s.weights->state(s.model->layer_slot(layer)) == SlotState::resident)
-      ++progress.layers_ready;
+    // Experts that take turns come when they are chosen.
+    const int own = s.model->layer_slot(layer), end = s.model->layer_slot(layer + 1);
+    bool ready = s.weights->state(own) == SlotState::resident;
+    for (int slot = own + 1; slot < end && ready; ++slot)
+      ready = !s.weights->stays(slot) || s.weights->state(slot) == SlotState::resident;
+    progress.layers_ready += ready;
   }
   return progress;
 }
+
+namespace {
+
+// Adds an expert to the view of its layer.
+void add_expert(const Weights::SlotProgress& expert, SlotView& layer) {
+  const double again = expert.fills > 1 ? expert.fills - 1.0 : 0;
+  const auto bytes = static_cast<double>(layer.bytes), more = static_cast<double>(expert.bytes);
+  if (layer.fills > 0) layer.fills += (again - (layer.fills - 1)) * (more / (bytes + more));
+  layer.bytes += expert.bytes;
+  layer.arrived += expert.arrived;
+  layer.reread = layer.reread || expert.shares_place;
+  const bool missing = !expert.shares_place && expert.state != SlotState::resident;
+  if (missing && layer.state == SlotView::State::resident) layer.state = SlotView::State::arriving;
+}
+
+}  // namespace
 
 std::vector<SlotView> Engine::slots() const {
   std::vector<SlotView> views;
@@ -36,6 +56,10 @@ std::vector<SlotView> Engine::slots() const {
   const Model& model = *s.model;
   for (int slot = 0; slot < model.n_slots(); ++slot) {
     const Weights::SlotProgress weights = s.weights->view(slot);
+    if (model.manifest().is_optional(slot)) {
+      add_expert(weights, views.back());
+      continue;
+    }
     SlotView& view = views.emplace_back();
     view.kind = slot == model.embedding_slot() ? SlotView::Kind::embedding
                 : slot == model.table_slot()   ? SlotView::Kind::table

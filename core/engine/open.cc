@@ -47,7 +47,10 @@ Status Engine::State::open(ModelFiles files, const LoadOptions& load_options) {
   taken = found.data_offset;
   SLUICE_TRY(bind(std::move(found)));
   has_layout = true;
-  if (plan.reread > 0) files.make_copies(plan.reread);
+  uint64_t streamed = 0;
+  for (int slot = 0; slot < model->n_slots(); ++slot)
+    if (!weights->stays(slot)) streamed += weights->view(slot).bytes;
+  if (streamed > 0) files.make_copies(streamed);
   source = std::make_unique<FileReader>(std::move(files), header.files, *weights,
                                         std::max(kReaders, pool->size()), [this](uint64_t bytes) {
                                           taken += bytes;

@@ -21,7 +21,9 @@ constexpr int32_t kMaxHeadParts = 1024;
 constexpr int64_t kMaxLogitPositions = 1 << 20;
 // Rows of the embedding that are held by themselves: a block of a prompt, and more.
 constexpr int64_t kRowPlaces = 512;
-// Shared places: one is computed while the others are read.
+// What is kept of an expert's slot beside its weights.
+constexpr uint64_t kExpertBytes = 2048;
+// Shared places, at least: one is computed while the others are read.
 constexpr int kSharedPlaces = 2;
 // The code, the stacks, and the tokenizer's tables beyond the size of the header. (A wasm module's
 // code is not in its memory.)
@@ -79,11 +81,27 @@ MemoryPlan beside_weights(const Gguf& header, const LoadOptions& options, const 
   // The header is kept. The tokenizer that is made from it is about as large again.
   memory.constant =
       Pass::scratch_bytes(model, thread_count(options)) + 2 * header.data_offset + kConstantBytes;
+  const auto experts = static_cast<uint64_t>(model.experts().n * model.config().n_layers);
+  memory.constant += kExpertBytes * experts;
   return memory;
 }
 
 SingleRows single_rows_of(const Model& model, int64_t places) {
   return model.single_rows() ? SingleRows{{model.token_table()}, places} : SingleRows();
+}
+
+// Bytes of the file in slots that share places: a token reads all of them again, or of each layer
+// as many experts as it chooses.
+uint64_t reread_bytes(const Model& model, const WeightSizes& sizes, const SharedPlaces& shared) {
+  uint64_t total = 0;
+  int first = 0;  // the first expert of its layer
+  if (!shared.enabled()) return 0;
+  for (const int slot : shared.slots) {
+    const bool expert = model.manifest().is_optional(slot);
+    if (expert && !model.manifest().is_optional(slot - 1)) first = slot;
+    if (!expert || slot - first < model.experts().n_used) total += sizes.slot_bytes(slot);
+  }
+  return total;
 }
 
 // A model's memory, and what of it stays.
@@ -97,7 +115,7 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   MemoryPlan& memory = plan.memory;
   memory = beside_weights(header, options, *model, context);
   memory.weights = sizes.memory(plan.shared);
-  memory.reread = sizes.reread_bytes(plan.shared);
+  memory.reread = reread_bytes(*model, sizes, plan.shared);
   memory.budget = options.memory_budget;
   memory.per_token = model->weight_bytes_per_token();
   memory.least = memory.total();
@@ -106,10 +124,13 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   return plan;
 }
 
-// The slots that can share places: the layers and the parts of the head.
+// The slots that can share places: the layers or, if it has some, their experts; and the parts of
+// the head.
 std::vector<int> slots_of(const Model& model, const HeadParts& parts) {
   std::vector<int> slots;
-  for (int64_t l = 0; l < model.config().n_layers; ++l) slots.push_back(model.layer_slot(l));
+  const bool mixture = model.experts().n > 0;
+  for (int slot = model.layer_slot(0); slot < model.head_slot(); ++slot)
+    if (model.manifest().is_optional(slot) == mixture) slots.push_back(slot);
   for (int part = 0; part < parts.n; ++part) slots.push_back(parts.slot(model.head_slot(), part));
   return slots;
 }
@@ -123,12 +144,19 @@ SharedPlaces all_but(const std::vector<int>& slots, size_t n_kept) {
   return shared;
 }
 
-// The most parts of the head that are useful: a part isn't larger than the largest layer. `sizes`:
-// with the head in one part.
+// The same of a mixture of experts: all but n_kept of the head's parts. What is kept beyond these
+// are more shared places.
+SharedPlaces all_but_parts(const std::vector<int>& slots, size_t n_parts, size_t n_kept) {
+  const size_t parts = std::min(n_kept, n_parts);
+  return {{slots.begin(), slots.end() - static_cast<std::ptrdiff_t>(parts)},
+          kSharedPlaces + static_cast<int>(n_kept - parts)};
+}
+
+// The most parts of the head that are useful: a part isn't larger than the largest slot that shares
+// a place with it. `sizes`: with the head in one part.
 int useful_head_parts(const Model& model, const WeightSizes& sizes) {
   uint64_t layer = 1;
-  for (int64_t l = 0; l < model.config().n_layers; ++l)
-    layer = std::max(layer, sizes.slot_memory(model.layer_slot(l)));
+  for (const int slot : slots_of(model, {0, 0})) layer = std::max(layer, sizes.slot_memory(slot));
   const uint64_t head = sizes.slot_memory(model.head_slot());
   return static_cast<int>(std::clamp<uint64_t>((head - 1) / layer + 1, 1, kMaxHeadParts));
 }
@@ -164,7 +192,12 @@ class Planner {
   uint64_t beside(int64_t context) const {
     return beside_weights(header_, options_, whole_, context).total();
   }
-  uint64_t shared_weights(size_t n_kept) const { return divided_.memory(all_but(slots_, n_kept)); }
+  SharedPlaces shared(size_t n_kept) const {
+    if (whole_.experts().n == 0) return all_but(slots_, n_kept);
+    const auto after = std::ranges::upper_bound(slots_, whole_.head_slot() - 1);
+    return all_but_parts(slots_, static_cast<size_t>(slots_.end() - after), n_kept);
+  }
+  uint64_t shared_weights(size_t n_kept) const { return divided_.memory(shared(n_kept)); }
 
   const Gguf& header_;
   const LoadOptions& options_;
@@ -212,7 +245,7 @@ Result<Plan> Planner::share(uint64_t limit) const {
     }
   }
   SLUICE_ASSIGN(auto model, make_model(header_, cut_));
-  Plan plan = plan_with(header_, options_, std::move(model), all_but(slots_, low), kRowPlaces);
+  Plan plan = plan_with(header_, options_, std::move(model), shared(low), kRowPlaces);
   plan.memory.least = other + shared_weights(0);
   return plan;
 }

@@ -3,6 +3,8 @@
 // Under a budget that is too small for all, the embedding is held as single rows and the head is
 // divided into parts about as large as a layer. Some of the layers and parts, spread over the
 // model, keep places of their own. The others share a few places and are read again for every pass.
+// Of a mixture of experts all layers stay, and as many parts of the head as can; its experts and
+// the other parts share as many places as there can be.
 #pragma once
 
 #include <memory>

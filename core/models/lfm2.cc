@@ -46,7 +46,7 @@ Status Lfm2::read_shapes(const Gguf& gguf) {
                            "compute in this architecture; use a model that writes text"),
                       {{"key", reader.key("attention.causal")}, {"value", "false"}});
   }
-  SLUICE_ASSIGN(layers_, read_layers(reader, config_, Attention::some_layers));
+  SLUICE_ASSIGN(layers_, read_layers(reader, config_, {.attention = Attention::some_layers}));
   SLUICE_TRY(read_short_convs(reader, config_, layers_));
   const int64_t window = reader.integer_or_0("attention.sliding_window", 0, kMaxWindow);
   eps_ = reader.epsilon("attention.layer_norm_rms_epsilon");

@@ -1,6 +1,7 @@
 // The llama structure (Touvron et al. 2023, arXiv 2302.13971) with grouped KV heads: RMS norms,
 // RoPE, a SiLU-gated feed-forward part. Its families differ in the elements that RoPE pairs
-// (Variant), in norms of the q and k heads (Variant), and in biases (as the file has them).
+// (Variant), in norms of the q and k heads (Variant), in biases (as the file has them), and in
+// whether the feed-forward part is a mixture of experts (Variant; Mixtral, arXiv 2401.04088).
 #include "models/registry.h"
 #include "pass/binder.h"
 #include "pass/config_reader.h"
@@ -15,6 +16,8 @@ class Llama final : public Model {
   Status bind(const Gguf& gguf, const Variant& variant);
   void embed(Pass& pass, const Work& work) const override;
   void run_layer(Pass& pass, const Work& work) const override;
+  void run_expert(Pass& pass, const Work& work) const override;
+  void end_layer(Pass& pass, const Work& work) const override;
   void run_output(Pass& pass, const Work& work) const override;
   void run_head(Pass& pass, const Work& work) const override;
 
@@ -27,6 +30,9 @@ class Llama final : public Model {
     Norm ffn_norm;
     GateUp gate_up;  // [n_ff][n_embd] twice
     Linear down;     // [n_embd][n_ff]
+    // Or, in place of the two:
+    Linear router;                // [experts][n_embd]
+    std::vector<Expert> experts;  // with matrices of the same shapes
   };
 
   std::vector<Layer> weights_;
@@ -36,7 +42,16 @@ class Llama final : public Model {
 
 Status Llama::bind(const Gguf& gguf, const Variant& variant) {
   ConfigReader reader(gguf, config_.architecture);
-  SLUICE_ASSIGN(layers_, read_layers(reader, config_));
+  const bool always = variant.experts == WithExperts::always;
+  const bool sometimes = variant.experts == WithExperts::sometimes;
+  if (always || (sometimes && reader.count("expert_count") > 0)) {
+    SLUICE_ASSIGN(const ExpertCounts counts, read_experts(reader, config_));
+    add_experts(counts);
+  }
+  const int64_t n_experts = experts().n;
+  SLUICE_ASSIGN(layers_, read_layers(reader, config_,
+                                     {.experts = experts(),
+                                      .experts_in_width = always ? experts().n_used : 1}));
   const int64_t head_dim = layers_[0].head_dim;
   SLUICE_ASSIGN(RopeShape rope, read_rope(reader, config_, head_dim, variant.rope_pairs));
   const float eps = reader.epsilon("attention.layer_norm_rms_epsilon");
@@ -62,6 +77,11 @@ Status Llama::bind(const Gguf& gguf, const Variant& variant) {
     }
     w.output = b.linear(Phase::output, "attn_output", d, shape.q_rows());
     w.ffn_norm = b.rms_norm("ffn_norm", d, eps);
+    if (n_experts > 0) {
+      w.router = b.linear(Phase::router, "ffn_gate_inp", n_experts, d);
+      w.experts = b.experts(l, shape);
+      continue;
+    }
     w.gate_up = b.gate_up(shape);
     w.down = b.linear(Phase::down, "ffn_down", d, shape.n_ff);
   }
@@ -78,9 +98,17 @@ void Llama::run_layer(Pass& pass, const Work& work) const {
   pass.project(work, w.attn_norm, w.qkv);
   pass.attend(work, w.head_norms);
   pass.attention_output(work, w.output);
+  if (!w.experts.empty()) return pass.choose_experts(work, w.ffn_norm, w.router);
   pass.ffn_gate_up(work, w.ffn_norm, Activation::silu, w.gate_up);
   pass.ffn_down(work, w.down);
 }
+
+void Llama::run_expert(Pass& pass, const Work& work) const {
+  const Layer& w = weights_[static_cast<size_t>(work.layer)];
+  pass.expert(work, w.ffn_norm, Activation::silu, w.experts);
+}
+
+void Llama::end_layer(Pass& pass, const Work& work) const { pass.add_experts(work); }
 
 void Llama::run_output(Pass& pass, const Work& work) const { pass.output(work, output_norm_); }
 

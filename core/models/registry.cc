@@ -14,9 +14,10 @@ MakeModel make_llama;
 namespace {
 
 constexpr Family kFamilies[] = {
-    {"llama", make_llama, {.rope_pairs = RopePairs::adjacent}},
+    {"llama", make_llama, {.rope_pairs = RopePairs::adjacent, .experts = WithExperts::sometimes}},
     {"qwen2", make_llama, {.qkv_biases = Biases::required}},
     {"qwen3", make_llama, {.qk_norm = true}},
+    {"qwen3moe", make_llama, {.qk_norm = true, .experts = WithExperts::always}},
     {"gpt2", make_gpt2, {}},
     {"gemma3", make_gemma3, {}},
     {"lfm2", make_lfm2, {}},

@@ -9,11 +9,16 @@
 
 namespace sluice {
 
+// Whether all layers of a family's models are mixtures of experts: of some if the header has
+// expert_count.
+enum class WithExperts : uint8_t { never, sometimes, always };
+
 // The differences between families of one structure that no key of the file gives.
 struct Variant {
   RopePairs rope_pairs = RopePairs::halves;
   bool qk_norm = false;  // RMS norm of each q and k head, before RoPE
   Biases qkv_biases = Biases::optional;
+  WithExperts experts = WithExperts::never;
 };
 
 // Makes a model of a family's header, divided by `cut`: reads the numbers, finds every tensor, and

@@ -23,6 +23,16 @@ struct Input {
   int64_t cols;
 
   float* row(int64_t token) const { return x + token * cols; }
+  // The rows from `token` on, if they are quantized. cols is a multiple of 32, or they aren't.
+  Input from(int64_t token) const {
+    return {x + token * cols,
+            q + token * cols,
+            digits + token * (2 * cols),
+            d + token * (cols / 32),
+            ds + token * (cols / 32),
+            sums + token * (cols / 16),
+            cols};
+  }
   // Quantizes row `token`; to be called after it is written. Does nothing if cols is not a multiple
   // of 32: only float weights have such rows, since rows of integer weights are whole blocks.
   void quantize(const Kernels& kernels, int64_t token) const;

@@ -114,6 +114,46 @@ GateUp Binder::gate_up(const LayerShape& shape) {
           linear(Phase::gate_up, "ffn_up", n, cols, Buffer::up)};
 }
 
+// The rows [first, first + rows) of one expert's matrix, of all_rows.
+Linear Binder::expert_rows(Phase phase, std::string_view name, int64_t expert, int64_t all_rows,
+                           int64_t cols, int64_t first, int64_t rows, Buffer out) {
+  const auto [n, n_used] = model_.experts();
+  const std::string weight = concat(prefix_, name, ".weight"), scale = concat(name, ".scale");
+  Linear made{-1, -1, out, has(scale) ? vector_part(scale, n, expert, 1) : -1};
+  if (!status_.has_value()) return made;
+  made.matrix = keep(
+      model_.manifest_.add_expert(gguf_, weight, slot_, n, all_rows, cols, expert, first, rows));
+  // All are of one size, so the first n_used stand for those that a token uses.
+  if (expert < n_used) used(phase, made.matrix);
+  return made;
+}
+
+std::vector<Expert> Binder::experts(int64_t layer, const LayerShape& shape) {
+  const int64_t d = model_.config_.n_embd, n_ff = shape.n_ff;
+  std::vector<Expert> all;
+  if (!has("ffn_gate_exps.weight") && has("ffn_gate.0.weight")) {
+    keep(
+        fail(Code::unsupported_model, "the file has a tensor for each expert (", prefix_,
+             "ffn_gate.0.weight), as files from early 2024 do, which Sluice doesn't compute; use a "
+             "newer file of the model, with ",
+             prefix_, "ffn_gate_exps.weight"));
+    return all;
+  }
+  const bool fused = has("ffn_gate_up_exps.weight");
+  const std::string_view gate = fused ? "ffn_gate_up_exps" : "ffn_gate_exps";
+  const std::string_view up = fused ? gate : "ffn_up_exps";
+  const int64_t rows = fused ? 2 * n_ff : n_ff;
+  for (int64_t e = 0; e < model_.experts().n && status_.has_value(); ++e) {
+    slot_ = model_.expert_slot(layer, e);
+    Expert& expert = all.emplace_back();
+    expert.gate_up.gate = expert_rows(Phase::gate_up, gate, e, rows, d, 0, n_ff, Buffer::hidden);
+    expert.gate_up.up = expert_rows(Phase::gate_up, up, e, rows, d, rows - n_ff, n_ff, Buffer::up);
+    expert.down = expert_rows(Phase::down, "ffn_down_exps", e, d, n_ff, 0, d, Buffer::branch);
+  }
+  slot_ = model_.layer_slot(layer);
+  return all;
+}
+
 void Binder::rope_factors(RopeShape& rope) {
   const int64_t n = rope.numbers.dims / 2;
   if (!has("rope_factors_short.weight") && !has("rope_factors_long.weight")) {

@@ -1,7 +1,8 @@
 // Binds a family's tensors: finds them in the header, checks them, and gives the model its slots.
 //
 // What a file of any family may do is known here: a bias and a scale beside each matrix, queries,
-// keys and values in one tensor or in three, gate and up in one or in two, tensors without effect.
+// keys and values in one tensor or in three, gate and up in one or in two, also those of experts,
+// tensors without effect.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,11 @@ class Binder {
   // Gate and up of a layer with this shape, from rows of n_embd numbers: of ffn_gate and ffn_up or,
   // if there is no ffn_gate and ffn_up has 2 * n_ff rows, of ffn_up, with the gate's rows first.
   GateUp gate_up(const LayerShape& shape);
+  // The experts of a layer with this shape (Model::experts): of ffn_gate_exps, ffn_up_exps and
+  // ffn_down_exps, which hold one matrix for each; or, if there is ffn_gate_up_exps, of that with
+  // the gate's rows first. If the file has them, NAME.scale [experts] are one number for each. They
+  // are in slots of their own; later tensors are the layer's again.
+  std::vector<Expert> experts(int64_t layer, const LayerShape& shape);
   // The numbers that divide the frequencies of a table: rope_factors_short.weight and
   // rope_factors_long.weight or, if the file has neither, rope_freqs.weight, if it has that.
   void rope_factors(RopeShape& rope);
@@ -75,6 +81,8 @@ class Binder {
     int scale;
   };
   void in(int slot, std::string prefix);
+  Linear expert_rows(Phase phase, std::string_view name, int64_t expert, int64_t all_rows,
+                     int64_t cols, int64_t first, int64_t rows, Buffer out);
   Source source(std::string_view name, int64_t rows, int64_t cols, Biases biases);
   Linear linear_rows(Phase phase, const Source& of, int64_t first, int64_t rows, Buffer out);
   int matrix_rows(std::string_view name, int64_t all_rows, int64_t cols, int64_t first,

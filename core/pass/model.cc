@@ -16,8 +16,16 @@ Model::Model(const Config& config, const Cut& cut, Head head)
     : config_(config),
       cut_(cut),
       head_parts_(head == Head::none ? HeadParts{0, 0}
-                                     : HeadParts::of(config.n_vocab, cut.head_parts)),
-      manifest_(static_cast<int>(config.n_layers) + 2 + (head_parts_.n > 1 ? head_parts_.n : 0)) {}
+                                     : HeadParts::of(config.n_vocab, cut.head_parts)) {
+  add_experts({});
+}
+
+void Model::add_experts(const ExpertCounts& counts) {
+  experts_ = counts;
+  manifest_.set_slots(head_slot() + 1 + (head_parts_.n > 1 ? head_parts_.n : 0));
+  for (int64_t layer = 0; layer < config_.n_layers; ++layer)
+    manifest_.make_optional(layer_slot(layer) + 1, layer_slot(layer + 1));
+}
 
 uint64_t Model::weight_bytes_per_token() const {
   uint64_t total = 0;

@@ -35,9 +35,22 @@ struct HeadNorms {
 };
 
 // The buffers that steps read and write. They have one row for each token of a block, padded to
-// whole strips. The residual stream has one for each token of the pass, not padded. `chosen` and
-// `results` have one for each token whose results are computed: the residual's, and the caller's.
-enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, chosen, results };
+// whole strips. The residual stream has one for each token of the pass, not padded, and so has
+// `sum`, what experts add. `chosen` is the residual's rows of some tokens: those whose results are
+// computed, or those that chose an expert. `results` are the caller's rows.
+enum class Buffer : uint8_t {
+  residual,
+  q,
+  k,
+  v,
+  attended,
+  hidden,
+  up,
+  branch,
+  chosen,
+  results,
+  sum
+};
 
 // out = matrix * input (* scale) (+ bias)
 struct Linear {
@@ -67,15 +80,25 @@ struct GateUp {
   Linear gate, up;
 };
 
-// A worker's call of the steps: for some consecutive tokens of a pass, in one layer; or for all
-// tokens whose results are computed, in the final norm or one part of the head.
+// One expert of a mixture: its feed-forward part.
+struct Expert {
+  GateUp gate_up;
+  Linear down;
+};
+
+// A worker's call of the steps: for some consecutive tokens of a pass, in one layer; for some that
+// chose an expert; or for all tokens whose results are computed, in the final norm or one part of
+// the head.
 struct Work {
+  static constexpr int kNoExpert = -1;
+  static constexpr int kOwnExpert = -2;  // each row has its own: those that one token chose
   int worker;
   int64_t layer;  // or the part of the head
-  // Counted from the pass's first token, or from the first whose results are computed.
+  // Counted from the pass's first token, or from the first of those that were chosen.
   int64_t first_token;
   int64_t n_tokens;
-  Points points = {};  // of this layer or of the head, where somebody observes
+  Points points = {};      // of this layer or of the head, where somebody observes
+  int expert = kNoExpert;  // of the layer
 };
 
 // A matrix that every token is multiplied by, and the phase that does it.
@@ -121,8 +144,15 @@ class Model {
   int64_t max_positions() const { return max_positions_; }
   uint64_t weight_bytes_per_token() const;  // of all uses()
 
+  const ExpertCounts& experts() const { return experts_; }
+  bool has_experts(int64_t) const { return experts_.n > 0; }
+
   int embedding_slot() const { return 0; }
-  int layer_slot(int64_t layer) const { return static_cast<int>(layer) + 1; }
+  // A layer's slot is followed by those of its experts.
+  int layer_slot(int64_t layer) const { return static_cast<int>(1 + layer * (1 + experts_.n)); }
+  int expert_slot(int64_t layer, int64_t expert) const {
+    return layer_slot(layer) + 1 + static_cast<int>(expert);
+  }
   // Holds the final norm and what all parts of the head share, and the matrix itself if it has only
   // one part.
   int head_slot() const { return layer_slot(config_.n_layers); }
@@ -142,8 +172,14 @@ class Model {
 
   // These call the pass's steps in their order. Every worker of the pass calls them. They must not
   // read anything that changes while the pass lives, except through its steps.
-  virtual void embed(Pass& pass, const Work& work) const = 0;      // tokens to the residual stream
-  virtual void run_layer(Pass& pass, const Work& work) const = 0;  // needs the layer's slot
+  virtual void embed(Pass& pass, const Work& work) const = 0;  // tokens to the residual stream
+  // The stages of a layer, each for all tokens of a pass before the next begins (PassState). All
+  // layers have the first, which needs the layer's slot. In a layer with experts it ends with
+  // Pass::choose_experts(); then run_expert() is called for each expert that was chosen, ascending,
+  // which needs the expert's slot, and last end_layer(), which needs none.
+  virtual void run_layer(Pass& pass, const Work& work) const = 0;
+  virtual void run_expert(Pass&, const Work&) const {}
+  virtual void end_layer(Pass&, const Work&) const {}
   // Of the tokens whose results are computed: the final norm, and logits. They need the head's
   // slot. A model without a head computes no logits.
   virtual void run_output(Pass& pass, const Work& work) const = 0;
@@ -151,10 +187,13 @@ class Model {
 
  protected:
   Model(const Config& config, const Cut& cut, Head head = Head::logits);
+  // Makes all layers mixtures of experts. Before any tensor is bound: it numbers the slots anew.
+  void add_experts(const ExpertCounts& counts);
 
   Config config_;
   Cut cut_;
   HeadParts head_parts_;
+  ExpertCounts experts_;
   int token_table_ = -1;
   int table_slot_ = -1;
   TensorManifest manifest_;

@@ -14,8 +14,8 @@ void Pass::set_observer(PassState& pass, Observer* observer) const {
 template <typename T>
 PointRows<T> Pass::rows_at(Point point, const Work& work, T* first, int64_t width,
                            int64_t stride) const {
-  // The head's work has the part in place of the layer, and tokens that were chosen.
-  const bool head = !chosen_.empty();
+  // The head's work has the part in place of the layer.
+  const bool head = results_ != nullptr;
   return {.point = point,
           .layer = head ? model_.config().n_layers : work.layer,
           .n_tokens = work.n_tokens,
@@ -42,7 +42,7 @@ void Pass::show_input(const Work& work, const Rows& rows, std::span<const Linear
 void Pass::show(const Work& work, Point point, Buffer buffer) {
   pool_.only_first(work.worker, [&] {
     const int64_t width = model_.config().n_embd;
-    const int64_t stride = buffer == Buffer::residual ? width : padded_rows(width);
+    const int64_t stride = buffer == Buffer::branch ? padded_rows(width) : width;
     visit(work, rows_at(point, work, row(buffer, work, 0, width), width, stride));
   });
 }

@@ -17,7 +17,7 @@ Pass::Widths Pass::widths_of(const Model& model) {
     head_dim = std::max(head_dim, layer.head_dim);
   }
   const int64_t n_embd = model.config().n_embd;
-  Widths widths{{q, kv, kv, q, ff, ff, n_embd},
+  Widths widths{{q, kv, kv, q, ff, ff, std::max(n_embd, model.experts().n)},
                 0,
                 std::max({n_embd, q, ff}),
                 std::min<int64_t>(heads, kMaxQueries),
@@ -32,9 +32,15 @@ int64_t Pass::block_tokens_of(const Model& model) {
   return std::ranges::any_of(model.layers(), &LayerShape::both_ways) ? INT64_MAX : kBlockTokens;
 }
 
+// Of the buffers, for passes of up to so many tokens. A single token has a row for each of its
+// experts.
+int64_t Pass::block_rows(const Model& model, int64_t n_tokens) {
+  return std::min(std::max(n_tokens, model.experts().n_used), block_tokens_of(model));
+}
+
 uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
   const Widths widths = widths_of(model);
-  const int64_t block = std::min(n_tokens, block_tokens_of(model));
+  const int64_t block = block_rows(model, n_tokens);
   uint64_t bytes =
       4 * static_cast<uint64_t>(block * widths.block) + Activations::bytes(widths.cols, block);
   for (const RopeShape& rope : model.ropes())
@@ -45,7 +51,14 @@ uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
 uint64_t Pass::session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows) {
   const Config& config = model.config();
   const int64_t result = model.n_head_parts() > 0 ? padded_rows(config.n_vocab) : config.n_embd;
-  return 4 * static_cast<uint64_t>(n_tokens * config.n_embd + logit_rows * result);
+  return state_bytes(model, n_tokens) + 4 * static_cast<uint64_t>(logit_rows * result);
+}
+
+uint64_t Pass::state_bytes(const Model& model, int64_t n_tokens) {
+  const auto width = static_cast<uint64_t>(model.config().n_embd);
+  const auto used = static_cast<uint64_t>(model.experts().n_used);
+  const uint64_t of_token = used == 0 ? 4 * width : 2 * 4 * width + (8 + 4 + 4 + 4) * used;
+  return static_cast<uint64_t>(n_tokens) * of_token;
 }
 
 uint64_t Pass::scratch_bytes(const Model& model, int n_workers) {
@@ -90,8 +103,7 @@ Status Pass::prepare() {
 
 namespace {
 
-Status make_room(AlignedBuffer& buffer, int64_t floats) {
-  const auto bytes = static_cast<uint64_t>(4 * floats);
+Status make_room(AlignedBuffer& buffer, uint64_t bytes) {
   if (buffer.size() >= bytes) return {};
   buffer = AlignedBuffer();
   SLUICE_ASSIGN(buffer, AlignedBuffer::allocate(bytes, "the prompt's activations"));
@@ -103,14 +115,14 @@ Status make_room(AlignedBuffer& buffer, int64_t floats) {
 Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens) {
   const auto n = static_cast<int64_t>(tokens.size());
   const int64_t first = timeline.positions();
-  SLUICE_TRY(make_room(pass.x, n * model_.config().n_embd));
-  const int64_t block = std::min(n, block_tokens_);
+  SLUICE_TRY(make_room(pass.x, state_bytes(model_, n)));
+  const int64_t block = block_rows(model_, n);
   if (block > block_capacity_) {
     block_capacity_ = 0;
     shared_ = Activations();
     SLUICE_ASSIGN(shared_, Activations::allocate(widths_.cols, block));
     for (size_t i = 0; i < kBlockBuffers; ++i)
-      SLUICE_TRY(make_room(buffers_[i], block * widths_.rows[i]));
+      SLUICE_TRY(make_room(buffers_[i], 4 * static_cast<uint64_t>(block * widths_.rows[i])));
     block_capacity_ = block;
   }
   if (ropes_.empty()) {
@@ -125,12 +137,21 @@ Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t>
   pass.tokens = tokens;
   pass.n_tokens = n;
   pass.first_position = first;
+  pass.stages.assign(1, {Work::kNoExpert, 0, n});
+  if (model_.experts().n == 0) return {};
+  const int64_t used = n * model_.experts().n_used;
+  ExpertChoice& choice = pass.choice;
+  choice.sum = pass.x.as<float>() + n * model_.config().n_embd;
+  choice.tokens_by_expert = reinterpret_cast<int64_t*>(choice.sum + n * model_.config().n_embd);
+  choice.weights_by_expert = reinterpret_cast<float*>(choice.tokens_by_expert + used);
+  choice.weights = choice.weights_by_expert + used;
+  choice.experts = reinterpret_cast<int32_t*>(choice.weights + used);
   return {};
 }
 
 void Pass::take_up(PassState& pass) {
   now_ = &pass;
-  chosen_ = {};
+  choose({}, nullptr, 0);
   for (Worker& worker : workers_) worker.overflowed = false;
 }
 
@@ -142,16 +163,34 @@ void Pass::embed(PassState& pass, int64_t first, int64_t n) {
 // A layer has five phases: q/k/v | attention | output | gate, up | down. Norms and quantizing are
 // further phases if the block has several tokens; for a single token every worker does them itself.
 // Outside of parallel_for's bodies only what never changes may be read (Pool::run).
-bool Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
+bool Pass::run_block(PassState& pass, int64_t layer, size_t stage, int64_t index) {
   take_up(pass);
-  const int64_t first = index * block_tokens_;
-  const int64_t n = std::min(block_tokens_, pass.n_tokens - first);
-  const Points points = pass.points_of(layer);
-  pool_.run([this, layer, first, n, points](int worker) {
-    const Work work{worker, layer, first, n, points};
-    model_.run_layer(*this, work);
-    if (points.block_output) show(work, Point::block_output, Buffer::residual);
+  const bool routes = stage == 0 && model_.has_experts(layer);
+  const Stage of = pass.stages[stage];
+  int64_t first = of.first + index * block_tokens_;
+  const int64_t n = std::min(block_tokens_, of.first + of.n_tokens - first);
+  const bool experts = of.expert != Work::kNoExpert;
+  if (experts) {
+    chosen_ = {pass.choice.tokens_by_expert + first, static_cast<size_t>(n)};
+    expert_weights_ = pass.choice.weights_by_expert + first;
+    first = 0;
+  }
+  Points points = pass.points_of(layer);
+  if (routes || experts) points.block_output = false;
+  const Work work{0, layer, first, n, points, of.expert};
+  pool_.run([this, work, stage](int worker) {
+    Work mine = work;
+    mine.worker = worker;
+    if (stage == 0) {
+      model_.run_layer(*this, mine);
+    } else if (work.expert != Work::kNoExpert) {
+      model_.run_expert(*this, mine);
+    } else {
+      model_.end_layer(*this, mine);
+    }
+    if (work.points.block_output) show(mine, Point::block_output, Buffer::residual);
   });
+  if (routes && index + 1 == n_blocks(pass)) group_by_expert(pass, layer);
   return all_finite();
 }
 

@@ -2,9 +2,10 @@
 // steps in its order (pass/model.h); they do the threading.
 //
 // All tokens go through one layer before any goes through the next, and the caller provides the
-// weights: begin(), embed(), then run_block() for each block of each layer once the layer's slot is
-// resident, then run_head(). The same functions serve prompts and decoding, and weights that are
-// resident, still arriving or streamed. Timelines share one Pass; each has a PassState.
+// weights: begin(), embed(), then run_block() for each block of each stage of each layer once the
+// stage's slot is resident, then run_head(). The same functions serve prompts and decoding, and
+// weights that are resident, still arriving or streamed. Timelines share one Pass; each has a
+// PassState.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +30,36 @@ namespace sluice {
 
 enum class Activation : uint8_t { silu, gelu };
 
+// What the routers of a layer with experts chose, for n_tokens tokens of n_used experts each. It
+// has its memory behind the residual's (PassState::x).
+struct ExpertChoice {
+  float* sum = nullptr;        // [n_tokens][n_embd], what the experts add to the residual
+  float* weights = nullptr;    // [n_tokens][n_used]
+  int32_t* experts = nullptr;  // [n_tokens][n_used], ascending for each token
+  // The same by expert: those of one follow each other, in the order of the tokens.
+  float* weights_by_expert = nullptr;   // [n_tokens * n_used]
+  int64_t* tokens_by_expert = nullptr;  // [n_tokens * n_used], counted from the pass's first
+};
+
+// A stage of a layer, for some tokens of a pass.
+struct Stage {
+  int expert = Work::kNoExpert;  // that it computes
+  // The tokens: consecutive ones of the pass or, with experts, of ExpertChoice::tokens_by_expert.
+  int64_t first = 0;
+  int64_t n_tokens = 0;
+};
+
 // What a timeline keeps of its current pass from one slice of work to the next.
 struct PassState {
   Timeline* timeline = nullptr;
   std::span<const int32_t> tokens;  // read until all are embedded
   int64_t n_tokens = 0;
   int64_t first_position = 0;
-  AlignedBuffer x;  // [n_tokens][n_embd] residual stream
+  AlignedBuffer x;  // [n_tokens][n_embd] residual stream, and what `choice` points to
+  // Of the layer that is computed: its stages. Those after the first are known once that has been
+  // run for all blocks.
+  std::vector<Stage> stages;
+  ExpertChoice choice;
   // Who is called at the pass's points, and which of each layer and of the head; or nobody and none
   // (Pass::set_observer).
   Observer* observer = nullptr;
@@ -62,6 +86,7 @@ class Pass {
   // `logit_rows` positions or, without a head, as many vectors; the timeline not counted).
   static uint64_t shared_bytes(const Model& model, int64_t n_tokens);
   static uint64_t session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows);
+  static uint64_t state_bytes(const Model& model, int64_t n_tokens);  // of PassState::x
   // Bytes of the workers' scratch.
   static uint64_t scratch_bytes(const Model& model, int n_workers);
 
@@ -81,15 +106,25 @@ class Pass {
   // embed(). Fails with out_of_memory, or with bad_file if an angle of RoPE is too large; the
   // timeline is then as before.
   Status begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens);
-  int64_t n_blocks(const PassState& pass) const { return (pass.n_tokens - 1) / block_tokens_ + 1; }
+  // The blocks of a stage (PassState::stages), each of at most block_tokens() tokens.
+  int64_t n_blocks(const PassState& pass, size_t stage = 0) const {
+    return (pass.stages[stage].n_tokens - 1) / block_tokens_ + 1;
+  }
+  int64_t block_tokens() const { return block_tokens_; }
+  // The slot that a stage of this layer needs; -1: none.
+  int slot(const PassState& pass, int64_t layer, size_t stage) const {
+    if (stage == 0) return model_.layer_slot(layer);
+    const int expert = pass.stages[stage].expert;
+    return expert < 0 ? -1 : model_.expert_slot(layer, expert);
+  }
   // Embeds the pass's n tokens from `first` on. All tokens must be embedded before the first layer
   // runs. The embedding slot must be resident or, with single_rows, the tokens' rows held by a
   // cursor.
   void embed(PassState& pass, int64_t first, int64_t n);
-  // Runs one block through one layer. Layers ascend; within a layer, blocks do. False: it met a
-  // number that is NaN, infinite, or 2^48 or more, with every kernel table the same. The pass is
-  // then useless.
-  [[nodiscard]] bool run_block(PassState& pass, int64_t layer, int64_t block);
+  // Runs one block through one stage of a layer. Layers ascend; within a layer stages do, and
+  // within a stage blocks. False: it met a number that is NaN, infinite, or 2^48 or more, with
+  // every kernel table the same. The pass is then useless.
+  [[nodiscard]] bool run_block(PassState& pass, int64_t layer, size_t stage, int64_t block);
   // Writes the logits of some of the pass's tokens, given by their indexes in the pass, that belong
   // to one part of the head. Those of tokens[r] go to their places in the row out + r * stride. The
   // stride is at least n_vocab padded to 16. There are at most kBlockTokens indexes, each once; the
@@ -128,6 +163,17 @@ class Pass {
   void ffn_up(const Work& work, const Norm& norm, const Linear& hidden);
   // residual += the product with hidden. If `norm` is given, the product is normed first.
   void ffn_down(const Work& work, const Linear& down, const Norm& norm = {});
+  // The steps of a mixture of experts (experts.cc). Chooses the experts of each token: those whose
+  // product with the normed residual is largest, the lower of two that are equal. Their weights are
+  // its softmax over all experts, divided by the sum of those that were chosen.
+  void choose_experts(const Work& work, const Norm& norm, const Linear& router);
+  // Computes one expert of the layer's for the tokens that chose it, or all that one token chose,
+  // and adds the product times the token's weight to its sum. down.out is Buffer::branch; else as
+  // ffn_gate_up() and ffn_down().
+  void expert(const Work& work, const Norm& norm, Activation activation,
+              std::span<const Expert> all);
+  // residual += sum.
+  void add_experts(const Work& work);
   // The normed residual of the chosen tokens.
   void output(const Work& work, const Norm& norm);
   // Multiplies the normed residual of the chosen tokens by a part of the head. The parts' out is
@@ -151,10 +197,14 @@ class Pass {
     int64_t cols;
     Norm norm;
   };
-  // What happens to a product: it stays, it is added to the residual, or it becomes part of hidden.
-  enum class Epilogue : uint8_t { keep, add, silu, gelu };
+  // What happens to a product: it stays, it is added to the residual or, weighed, to the sum of
+  // experts, or it becomes part of hidden.
+  enum class Epilogue : uint8_t { keep, add, weigh, silu, gelu };
 
   void take_up(PassState& pass);
+  void group_by_expert(PassState& pass, int64_t layer) const;
+  void own_experts(const Work& work, const Norm& norm, Epilogue epilogue,
+                   std::span<const Expert> all);
   void choose(std::span<const int64_t> tokens, float* out, int64_t stride);
   bool all_finite() const;
   Worker& worker(int index) { return workers_[static_cast<size_t>(index)]; }
@@ -170,9 +220,10 @@ class Pass {
                 std::span<const Linear> linears);
   void add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,
                   const Norm& norm, Point point);
-  void activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips);
+  void activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips,
+                int64_t first = 0);
   void multiply_strips(const Work& work, const Input& in, Share strips, Epilogue epilogue,
-                       const Linear& linear);
+                       const Linear& linear, int64_t first = 0);
   void check(int worker, const float* x, int64_t n);
   void rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token, int64_t kv_head);
   void attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head);
@@ -198,6 +249,7 @@ class Pass {
   };
   static Widths widths_of(const Model& model);
   static int64_t block_tokens_of(const Model& model);
+  static int64_t block_rows(const Model& model, int64_t n_tokens);
 
   const Model& model_;
   const Weights& weights_;
@@ -212,11 +264,14 @@ class Pass {
 
   // These belong to the slice that is running.
   PassState* now_ = nullptr;
-  std::span<const int64_t> chosen_;  // the tokens whose results are computed; none in layers
-  float* results_ = nullptr;         // the first one's: its row, or its part of a row of logits
-  int64_t results_stride_ = 0;       // floats from one token's to the next's
+  // The tokens whose results are computed, or those that chose an expert; else none.
+  std::span<const int64_t> chosen_;
+  const float* expert_weights_ = nullptr;  // of these tokens
+  // The first one's results: its row, or its part of a row of logits. Null in layers.
+  float* results_ = nullptr;
+  int64_t results_stride_ = 0;  // floats from one token's to the next's
 
-  int64_t block_capacity_ = 0;  // tokens that the buffers below hold
+  int64_t block_capacity_ = 0;  // rows that the buffers below hold
   Activations shared_;
   AlignedBuffer buffers_[kBlockBuffers];  // [block tokens][padded rows]
 };

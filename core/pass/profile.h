@@ -8,8 +8,8 @@ namespace sluice {
 
 // The phases, in the order of a layer. `rows` (norms and quantizing) and `rope` are phases only for
 // several tokens; for a single one the next phase does their work. What a layer has in place of
-// attention is in its phases. `branch` norms the result of
-// `output` or `down` before it is added, in families that do so.
+// attention is in its phases. `router` chooses experts. `branch` norms the result of `output` or
+// `down` before it is added, in families that do so, and adds what experts computed.
 enum class Phase : uint8_t {
   embedding,
   rows,
@@ -17,6 +17,7 @@ enum class Phase : uint8_t {
   rope,
   attention,
   output,
+  router,
   gate_up,
   down,
   branch,
@@ -25,8 +26,8 @@ enum class Phase : uint8_t {
 };
 inline constexpr size_t kPhases = static_cast<size_t>(Phase::count);
 inline constexpr const char* kPhaseNames[kPhases] = {
-    "embedding", "norm, quantize", "q, k, v", "rope, store", "attention",
-    "output",    "gate, up",       "down",    "norm, add",   "head"};
+    "embedding", "norm, quantize", "q, k, v", "rope, store", "attention", "output",
+    "router",    "gate, up",       "down",    "norm, add",   "head"};
 
 // Seconds of one worker.
 struct PhaseSeconds {

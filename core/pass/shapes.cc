@@ -12,6 +12,8 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kMaxHeadDim = 1024;
+constexpr int64_t kMaxExperts = 1024;       // of a layer
+constexpr int64_t kMaxExpertSlots = 32768;  // of all layers: each costs about a kilobyte
 
 Result<int64_t> read_head_dim(ConfigReader& reader, int64_t n_embd, int64_t n_heads) {
   const bool given = reader.find("attention.key_length") != nullptr;
@@ -37,14 +39,45 @@ Result<int64_t> read_head_dim(ConfigReader& reader, int64_t n_embd, int64_t n_he
 
 }  // namespace
 
+Result<ExpertCounts> read_experts(ConfigReader& reader, const Config& config) {
+  const auto refuse = [&](std::string_view name, std::string value, std::string_view problem) {
+    return with_facts(fail(Code::unsupported_model, reader.key(name), " is ", value, problem,
+                           ", which Sluice doesn't compute; use another model"),
+                      {{"key", reader.key(name)}, {"value", value}});
+  };
+  ExpertCounts experts;
+  experts.n = reader.integer("expert_count", -1, kMaxExperts);
+  const MetadataValue* used = reader.find("expert_used_count");
+  if (used != nullptr && used->is_array()) {
+    return refuse("expert_used_count", "an array", ": layers choose different numbers of experts");
+  }
+  experts.n_used = reader.integer("expert_used_count", -1, std::max<int64_t>(experts.n, 1));
+  const uint64_t groups = reader.count("expert_group_count");
+  SLUICE_TRY(reader.status());
+  if (groups > 1)
+    return refuse("expert_group_count", concat(groups), ": groups of experts are chosen first");
+  if (experts.n * config.n_layers > kMaxExpertSlots) {
+    return refuse("expert_count", concat(experts.n),
+                  concat(", in ", config.n_layers, " layers: more than ", kMaxExpertSlots,
+                         " experts in all"));
+  }
+  return experts;
+}
+
 Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config,
-                                            Attention attention) {
+                                            const LayerKinds& kinds) {
+  const ExpertCounts& mixture = kinds.experts;
   const int64_t n = config.n_layers;
-  const uint64_t experts = reader.count("expert_count");
-  const auto n_ff = reader.per_layer("feed_forward_length", n, -1, kMaxWidth);
+  const uint64_t experts = mixture.n > 0 ? 0 : reader.count("expert_count");
+  constexpr std::string_view kWidth = "feed_forward_length";
+  constexpr std::string_view kOfExpert = "expert_feed_forward_length";
+  const bool own_width = mixture.n > 0 && reader.find(kOfExpert) != nullptr;
+  auto n_ff = reader.per_layer(own_width ? kOfExpert : kWidth, n, -1, kMaxWidth);
+  if (!own_width)
+    for (int64_t& width : n_ff) width = std::max<int64_t>(width / kinds.experts_in_width, 1);
   const auto n_heads = reader.per_layer("attention.head_count", n, -1, kMaxWidth);
   const bool grouped = reader.find("attention.head_count_kv") != nullptr;
-  const int64_t least = attention == Attention::some_layers ? 0 : 1;
+  const int64_t least = kinds.attention == Attention::some_layers ? 0 : 1;
   const auto n_kv_heads =
       grouped ? reader.per_layer("attention.head_count_kv", n, -1, kMaxWidth, least) : n_heads;
   SLUICE_TRY(reader.status());

@@ -33,13 +33,33 @@ struct RopeShape {
 // Whether a family's layers may lack attention: those with 0 key heads have something in its place.
 enum class Attention : uint8_t { every_layer, some_layers };
 
+// How many experts a layer has that is a mixture, and how many of them a token chooses. n is 0 if
+// a model has none.
+struct ExpertCounts {
+  int64_t n = 0;
+  int64_t n_used = 0;
+};
+
+// What a family says of its layers.
+struct LayerKinds {
+  Attention attention = Attention::every_layer;
+  ExpertCounts experts = {};     // of all layers; n is 0 if they are no mixtures
+  int64_t experts_in_width = 1;  // how many experts feed_forward_length counts, if it is theirs
+};
+
 // Reads layers of the usual kind: attention and one feed-forward part. n_heads, n_kv_heads and n_ff
 // come from their keys (one number for all layers, or one for each), head_dim is the same in all
-// layers, scale = 1 / sqrt(head_dim), rope = -1. Fails with bad_file, or with unsupported_model for
-// a mixture of experts or values of another width than keys. Of layers without attention n_heads,
-// n_kv_heads and head_dim are 0.
+// layers, scale = 1 / sqrt(head_dim), rope = -1. Of layers without attention n_heads, n_kv_heads
+// and head_dim are 0. If layers are mixtures, n_ff is the width of one expert:
+// expert_feed_forward_length or, without that, its part of feed_forward_length. Fails with
+// bad_file, or with unsupported_model for values of another width than keys, or for experts that
+// the family doesn't know of.
 Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config,
-                                            Attention attention = Attention::every_layer);
+                                            const LayerKinds& kinds = {});
+
+// Reads expert_count and expert_used_count of a model whose layers are mixtures of experts. Fails
+// with bad_file, or with unsupported_model for ways of choosing that aren't computed.
+Result<ExpertCounts> read_experts(ConfigReader& reader, const Config& config);
 
 inline constexpr int64_t kMaxConvTokens = 64;  // 3 or 4 in the models that there are
 

@@ -29,6 +29,11 @@ float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) 
     return now_->x.as<float>() +
            chosen_[static_cast<size_t>(work.first_token + token)] * model_.config().n_embd;
   if (buffer == Buffer::results) return results_ + (work.first_token + token) * results_stride_;
+  if (buffer == Buffer::sum) {
+    const int64_t at = work.first_token + token;
+    return now_->choice.sum +
+           (work.expert == Work::kNoExpert ? at : chosen_[static_cast<size_t>(at)]) * width;
+  }
   const AlignedBuffer& rows = buffers_[static_cast<size_t>(buffer) - 1];
   return rows.as<float>() + token * padded_rows(width);
 }
@@ -122,13 +127,15 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue ep
   });
 }
 
-// hidden = SiLU(hidden) * up, GELU(hidden) * up or GELU(hidden), for these strips.
-void Pass::activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips) {
+// hidden = SiLU(hidden) * up, GELU(hidden) * up or GELU(hidden), for these strips of the rows from
+// `first` on.
+void Pass::activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips,
+                    int64_t first) {
   const int64_t begin = strips.begin * kStripRows;
   const int64_t n = (strips.end - strips.begin) * kStripRows;
   for (int64_t t = 0; t < work.n_tokens; ++t) {
-    float* hidden = row(Buffer::hidden, work, t, width) + begin;
-    const float* up = row(Buffer::up, work, t, width) + begin;
+    float* hidden = row(Buffer::hidden, work, first + t, width) + begin;
+    const float* up = row(Buffer::up, work, first + t, width) + begin;
     if (epilogue == Epilogue::silu) {
       kernels_.silu_mul(hidden, up, n, hidden);
       continue;
@@ -139,11 +146,12 @@ void Pass::activate(const Work& work, Epilogue epilogue, bool gated, int64_t wid
   }
 }
 
+// `in` has the rows of the work; of the other buffers it takes those from `first` on.
 void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epilogue epilogue,
-                           const Linear& linear) {
+                           const Linear& linear, int64_t first) {
   const Matrix& matrix = weights_.matrix(linear.matrix);
   const int64_t stride = stride_of(linear.out, matrix.rows);
-  float* out = row(linear.out, work, 0, matrix.rows);
+  float* out = row(linear.out, work, first, matrix.rows);
   matmul(kernels_, matrix, in, work.n_tokens, out, stride, strips, worker(work.worker).matmul);
   const int64_t begin = strips.begin * kStripRows;
   const int64_t n = std::min(strips.end * kStripRows, matrix.rows) - begin;
@@ -155,6 +163,12 @@ void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epil
     }
     if (linear.bias >= 0) kernels_.add(weights_.vector(linear.bias) + begin, n, made);
     if (epilogue == Epilogue::silu || epilogue == Epilogue::gelu) continue;
+    if (epilogue == Epilogue::weigh) {
+      float* sum = row(Buffer::sum, work, first + t, matrix.rows) + begin;
+      const float weight = expert_weights_[first + t];
+      for (int64_t i = 0; i < n; ++i) sum[i] = sum[i] + made[i] * weight;
+      continue;
+    }
     if (epilogue == Epilogue::add) {
       float* sum = row(Buffer::residual, work, t, 0) + begin;
       kernels_.add(made, n, sum);

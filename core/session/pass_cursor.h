@@ -12,8 +12,8 @@
 
 namespace sluice {
 
-// A run computes its tokens in passes, and a pass one block of one layer after the other: it takes
-// several slices.
+// A run computes its tokens in passes, and a pass one block of one stage of a layer after the
+// other: it takes several slices.
 struct PassCursor {
   std::vector<TokenId> tokens;  // the prompt, then what was generated
   size_t n_prompt = 0;
@@ -23,6 +23,7 @@ struct PassCursor {
   bool pass_started = false;
   int64_t embedded = 0;  // tokens of the pass that are embedded
   int64_t layer = 0;
+  size_t stage = 0;  // of the layer
   int64_t block = 0;
   int head_part = 0;
   bool output_done = false;  // what is asked for of the final norm is computed
@@ -39,24 +40,36 @@ struct PassCursor {
   void start_pass() {
     pass_started = true;
     embedded = layer = block = 0;
+    stage = 0;
     head_part = 0;
     head_rows = 0;
     output_done = false;
   }
-  void next_block(int64_t n_blocks) {
+  // After a block of a stage that has n_blocks, in a layer of n_stages.
+  void next_block(int64_t n_blocks, size_t n_stages) {
     if (++block < n_blocks) return;
     block = 0;
+    if (++stage < n_stages) return;
+    stage = 0;
     ++layer;
   }
-  // The slot that a pass under way computes; -1: none is.
+  // The slot that a pass under way computes, of its layer or the head; -1: none is.
   int slot(const Model& model) const {
     if (!pass_started) return -1;
     if (layer < model.config().n_layers) return model.layer_slot(layer);
     return model.head_part_slot(std::min(head_part, model.n_head_parts() - 1));
   }
-  // Blocks of layers that are computed in this pass. The head counts as one.
-  double blocks_done(const Model& model, int64_t n_blocks) const {
-    return static_cast<double>(layer * n_blocks + block) +
+  // Blocks of layers that are computed in this pass. The head counts as one. In a layer of several
+  // stages the first counts as half of it.
+  double blocks_done(const Model& model, int64_t n_blocks, size_t n_stages) const {
+    const double all = static_cast<double>(n_blocks);
+    double in_layer = static_cast<double>(block);
+    if (layer < model.config().n_layers && model.has_experts(layer)) {
+      in_layer = stage == 0
+                     ? in_layer / 2
+                     : all / 2 * (1 + static_cast<double>(stage) / static_cast<double>(n_stages));
+    }
+    return static_cast<double>(layer) * all + in_layer +
            head_part / static_cast<double>(std::max(model.n_head_parts(), 1));
   }
 };

@@ -13,7 +13,7 @@ void Session::State::mark_progress() {
   if (mark && mark->arriving == arriving) return;
   const int64_t n_blocks = runtime.pass->n_blocks(pass);
   mark = {.at = Clock::now(),
-          .blocks = run->cursor.blocks_done(*runtime.model, n_blocks),
+          .blocks = run->cursor.blocks_done(*runtime.model, n_blocks, pass.stages.size()),
           .arriving = arriving};
 }
 
@@ -34,7 +34,7 @@ PromptProgress Session::prompt_progress() const {
   if (!cursor.pass_started) return progress;
   const int64_t n_blocks = s.runtime.pass->n_blocks(s.pass);
   const double blocks = static_cast<double>(s.runtime.n_layers() * n_blocks) + 1;
-  const double done = cursor.blocks_done(*s.runtime.model, n_blocks);
+  const double done = cursor.blocks_done(*s.runtime.model, n_blocks, s.pass.stages.size());
   const auto tokens = static_cast<double>(s.pass.n_tokens);
   progress.computed += static_cast<int64_t>(done / blocks * tokens);
   // A whole layer says enough. (Later blocks of a layer take longer than its first ones.)

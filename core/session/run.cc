@@ -42,6 +42,15 @@ bool Session::State::reach_slot(int slot) {
   return here;
 }
 
+// The slots of the experts that the layer's router chose are used next.
+void Session::State::choose_slots() {
+  if (runtime.weights->all_resident()) return;
+  std::vector<int> slots;
+  for (size_t stage = 1; stage + 1 < pass.stages.size(); ++stage)
+    slots.push_back(runtime.pass->slot(pass, run->cursor.layer, stage));
+  weights_cursor().choose(std::move(slots));
+}
+
 // The same for rows of the embedding.
 bool Session::State::reach_rows(std::span<const TokenId> rows) {
   const bool here = weights_cursor().reach_rows(rows);
@@ -86,8 +95,8 @@ bool Session::State::embed() {
   return true;
 }
 
-// A slice of a pass: all layers for a single token, else one block of one layer. False: it waits
-// for weights.
+// A slice of a pass: all layers for a single token; else about one block of one stage of a layer.
+// False: it waits for weights.
 Result<bool> Session::State::compute_slice() {
   PassCursor& cursor = run->cursor;
   RunClock& clock = run->clock;
@@ -102,14 +111,24 @@ Result<bool> Session::State::compute_slice() {
   if (decoding && cursor.layer == 0 && !clock.decode_pass && runtime.weights->ready())
     clock.decode_pass.emplace();
   runtime.pool->limit(decoding ? runtime.tuner.threads() : runtime.pool->size());
-  while (cursor.layer < runtime.n_layers()) {
-    if (!reach_slot(runtime.model->layer_slot(cursor.layer))) return false;
+  const int64_t enough = std::min(pass.n_tokens, runtime.pass->block_tokens());
+  for (int64_t computed = 0; cursor.layer < runtime.n_layers();) {
+    const int slot = runtime.pass->slot(pass, cursor.layer, cursor.stage);
+    if (slot >= 0 && !reach_slot(slot)) return false;
     if (!whole) mark_progress();
-    if (!runtime.pass->run_block(pass, cursor.layer, cursor.block))
-      return overflow(concat("layer ", cursor.layer));
-    cursor.next_block(runtime.pass->n_blocks(pass));
-    if (cursor.block == 0) keep_hidden(cursor.layer - 1);
-    if (!whole) return true;
+    const size_t stage = cursor.stage;
+    const int64_t layer = cursor.layer, n_blocks = runtime.pass->n_blocks(pass, stage);
+    if (!runtime.pass->run_block(pass, layer, stage, cursor.block))
+      return overflow(concat("layer ", layer));
+    computed += std::min(pass.stages[stage].n_tokens, enough);
+    cursor.next_block(n_blocks, pass.stages.size());
+    if (stage == 0 && cursor.stage == 1) choose_slots();
+    if (cursor.layer > layer) {
+      pass.stages.resize(1);
+      keep_hidden(layer);
+    }
+    // Of an expert there may be few tokens.
+    if (!whole && computed >= enough) return true;
   }
   SLUICE_ASSIGN(const ResultSlice results, run_results());
   if (results != ResultSlice::done) return results == ResultSlice::computed;
@@ -122,7 +141,7 @@ Result<bool> Session::State::compute_slice() {
 Status Session::State::check_memory_for(size_t begin, size_t end, size_t pass_tokens,
                                         const ResultBytes* results, std::string_view with) const {
   uint64_t more = timeline.growth(static_cast<int64_t>(begin), static_cast<int64_t>(end));
-  const uint64_t x = 4 * pass_tokens * static_cast<uint64_t>(n_embd());
+  const uint64_t x = Pass::state_bytes(*runtime.model, static_cast<int64_t>(pass_tokens));
   if (x > pass.x.size()) more += x - pass.x.size();
   if (results != nullptr) more += results->total();
   const uint64_t freed = results != nullptr ? rows_given.bytes() : 0;

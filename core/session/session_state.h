@@ -94,6 +94,7 @@ struct Session::State {
   Result<bool> compute_slice();
   Weights::Cursor& weights_cursor();
   bool reach_slot(int slot);
+  void choose_slots();
   bool reach_rows(std::span<const TokenId> rows);
   void record_waiting(bool waiting);
   void mark_progress();

@@ -21,9 +21,17 @@ Identity::Identity(const Gguf& header, const TensorManifest& manifest)
     if (tensor.missing == 0) tensor.hash = xxh64({});
     tensors_.push_back(std::move(tensor));
   }
-  for (size_t handle = 0; handle < manifest.pieces().size(); ++handle)
-    slots_[static_cast<size_t>(manifest.pieces()[handle].slot)].handles.push_back(
-        static_cast<int>(handle));
+  for (Slot& slot : slots_) slot.taken = true;
+  for (size_t handle = 0; handle < manifest.pieces().size(); ++handle) {
+    const Piece& piece = manifest.pieces()[handle];
+    const Tensor& tensor = tensors_[piece.tensor_index];
+    const auto [head, tail] = ends_of(tensor);
+    const uint64_t first = piece.begin - tensor.begin, end = first + piece.bytes;
+    if (first >= head.end && end <= tail.begin) continue;  // in the middle, as most experts
+    Slot& slot = slots_[static_cast<size_t>(piece.slot)];
+    slot.handles.push_back(static_cast<int>(handle));
+    slot.taken = false;
+  }
 }
 
 uint64_t Identity::bytes_of_ends(const Tensor& tensor) { return std::min(tensor.bytes, 2 * kEnd); }

@@ -29,7 +29,7 @@ class Identity {
   bool known() const { return missing_ == 0; }
   uint64_t value() const;  // only if known()
 
-  // Whether take() was not yet called for the slot.
+  // Whether the slot has bytes of ends and take() was not yet called for it.
   bool lacks(int slot) const { return !slots_[static_cast<size_t>(slot)].taken; }
   // Takes the ends that are in a slot, which must be resident and stay so meanwhile.
   void take(const Weights& weights, int slot);

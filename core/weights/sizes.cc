@@ -69,11 +69,4 @@ uint64_t WeightSizes::memory(const SharedPlaces& shared) const {
   return total + shared_place_memory(shared) * static_cast<uint64_t>(shared.places);
 }
 
-uint64_t WeightSizes::reread_bytes(const SharedPlaces& shared) const {
-  uint64_t total = 0;
-  if (!shared.enabled()) return 0;
-  for (const int slot : shared.slots) total += slot_bytes(slot);
-  return total;
-}
-
 }  // namespace sluice

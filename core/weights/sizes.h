@@ -56,8 +56,6 @@ class WeightSizes {
   uint64_t shared_place_memory(const SharedPlaces& shared) const;
   // Bytes of memory for all slots and single rows.
   uint64_t memory(const SharedPlaces& shared = {}) const;
-  // Bytes of the file in slots that share places: they are read again for every pass.
-  uint64_t reread_bytes(const SharedPlaces& shared) const;
 
  private:
   struct Slot {

@@ -81,8 +81,8 @@ Result<int> TensorManifest::add_rows(const Gguf& gguf, std::string_view name, in
 
 Result<int> TensorManifest::add_expert(const Gguf& gguf, std::string_view name, int slot,
                                        int64_t n_matrices, int64_t rows, int64_t cols,
-                                       int64_t index) {
-  return add(gguf, name, slot, {cols, rows, n_matrices, false}, index * rows, rows);
+                                       int64_t index, int64_t first, int64_t count) {
+  return add(gguf, name, slot, {cols, rows, n_matrices, false}, index * rows + first, count);
 }
 
 Result<int> TensorManifest::add_vector(const Gguf& gguf, std::string_view name, int slot,

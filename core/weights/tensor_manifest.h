@@ -45,9 +45,10 @@ class TensorManifest {
   // `rows` rows from `first` on of a matrix that has all_rows.
   Result<int> add_rows(const Gguf& gguf, std::string_view name, int slot, int64_t all_rows,
                        int64_t cols, int64_t first, int64_t rows);
-  // Matrix number `index` of a tensor that holds n_matrices: an expert.
+  // `count` rows from `first` on of matrix number `index` of a tensor that holds n_matrices of
+  // `rows` rows each: an expert's, or a part of it.
   Result<int> add_expert(const Gguf& gguf, std::string_view name, int slot, int64_t n_matrices,
-                         int64_t rows, int64_t cols, int64_t index);
+                         int64_t rows, int64_t cols, int64_t index, int64_t first, int64_t count);
   // `length` numbers, F32, F16 or BF16 in the file; f32 in memory.
   Result<int> add_vector(const Gguf& gguf, std::string_view name, int slot, int64_t length);
   // The same of n vectors of `length` in one tensor, one after the other.
@@ -64,6 +65,20 @@ class TensorManifest {
                          bool (*has_no_effect)(std::string_view tensor) = nullptr) const;
 
   int add_slot() { return n_slots_++; }  // after all others
+  // Numbers the slots anew, without optional ones. Before any piece is added.
+  void set_slots(int n) {
+    n_slots_ = n;
+    optional_.clear();
+  }
+  // A run uses the slots [begin, end) only if it chooses them, as those of experts. They follow
+  // those of which this was said before.
+  void make_optional(int begin, int end) {
+    optional_.insert(optional_.end(), static_cast<size_t>(begin) - optional_.size(), 0);
+    optional_.insert(optional_.end(), static_cast<size_t>(end - begin), 1);
+  }
+  bool is_optional(int slot) const {
+    return static_cast<size_t>(slot) < optional_.size() && optional_[static_cast<size_t>(slot)];
+  }
   int n_slots() const { return n_slots_; }
   const std::vector<Piece>& pieces() const { return pieces_; }  // by handle
   const Piece& piece(int handle) const { return pieces_[static_cast<size_t>(handle)]; }
@@ -77,6 +92,7 @@ class TensorManifest {
                   int64_t first, int64_t count);
 
   int n_slots_;
+  std::vector<uint8_t> optional_;  // by slot, up to the last that is
   std::vector<Piece> pieces_;
 };
 

@@ -56,7 +56,11 @@ Weights::Weights(const TensorManifest& manifest, const SharedPlaces& shared, con
     for (const int slot : shared_.slots) at(slot).shares_place = true;
   for (int slot = 0; slot < manifest.n_slots(); ++slot) {
     at(slot).bytes = sizes.slot_memory(slot);
-    if (!at(slot).shares_place) ++missing_own_;
+    at(slot).optional = manifest.is_optional(slot);
+    if (!at(slot).optional) always_used_.push_back(slot);
+    if (at(slot).shares_place) continue;
+    ++missing_own_;
+    if (at(slot).optional) own_optional_.push_back(slot);
   }
   for (RowTable& table : row_tables_) find_table_parts(table);
 }
@@ -123,6 +127,7 @@ bool Weights::give_place(int index) {
     if (free_places_.empty()) return false;
     slot.memory = free_places_.back();
     free_places_.pop_back();
+    placed_.insert(std::ranges::lower_bound(placed_, index), index);
   }
   uint8_t* memory = slot.memory;
   for (const int handle : slot.parts) {
@@ -153,21 +158,36 @@ void Weights::clear_slot(int index) {
     part.matrix.data = nullptr;
   }
   free_places_.push_back(std::exchange(slot.memory, nullptr));
+  placed_.erase(std::ranges::lower_bound(placed_, index));
+}
+
+bool Weights::is_asked(const Slot& slot) const {
+  return std::ranges::any_of(slot.parts,
+                             [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; });
 }
 
 // Evicts the slot in a shared place whose next use is farthest, if it is farther than `use`, that
-// of the slot that needs a place. A slot that is being loaded or that is pinned stays. False: none
-// was evicted.
+// of the slot that needs a place. A slot that is being loaded, pinned or in reach stays. False:
+// none was evicted.
 bool Weights::make_room(int use, const NextUses& uses) {
   int farthest = -1, farthest_use = use;
-  const auto is_asked = [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; };
-  for (const int other : shared_.slots) {
-    const int kept = uses.kept[static_cast<size_t>(other)];
-    const Slot& slot = at(other);
-    if (kept <= farthest_use || slot.state == SlotState::absent || is_pinned(other)) continue;
-    if (slot.state == SlotState::arriving && std::ranges::any_of(slot.parts, is_asked)) continue;
-    farthest = other;
-    farthest_use = kept;
+  const size_t n = placed_.size();
+  for (const NextUses::From& from : uses.from) {
+    // Backwards from a cursor: of the slots that nobody uses the first one is the farthest up to
+    // the cursor before. So the rest is only looked at if all are used.
+    const auto at_cursor = std::ranges::lower_bound(placed_, from.position) - placed_.begin();
+    for (size_t i = 1; i <= n; ++i) {
+      const int index = placed_[(static_cast<size_t>(at_cursor) + n - i) % n];
+      const Slot& slot = at(index);
+      if (is_pinned(index) || std::ranges::count(uses.in_reach, index) > 0) continue;
+      if (slot.state == SlotState::arriving && is_asked(slot)) continue;
+      const int next = next_use(index, uses);
+      if (next > farthest_use || (next == farthest_use && index < farthest)) {
+        farthest = index;
+        farthest_use = next;
+      }
+      if (next >= static_cast<int>(slots_.size())) break;
+    }
   }
   if (farthest < 0) return false;
   clear_slot(farthest);
@@ -190,11 +210,22 @@ Weights::Cursor::~Cursor() {
 
 bool Weights::Cursor::move_to(int slot) {
   const std::lock_guard lock(weights_.mutex_);
+  if (!weights_.at(slot).optional) chosen_.clear();
   slot_ = slot;
   holds_ = weights_.state(slot) == SlotState::resident;
   weights_.note_use(*this, !holds_);
   weights_.front_ = weights_.position(*this);
   return holds_;
+}
+
+void Weights::Cursor::choose(std::vector<int> slots) {
+  const std::lock_guard lock(weights_.mutex_);
+  chosen_ = std::move(slots);
+}
+
+bool Weights::Cursor::uses(int slot) const {
+  if (slot == slot_) return true;
+  return slot > slot_ && std::ranges::binary_search(chosen_, slot);
 }
 
 bool Weights::Cursor::reach_rows(std::span<const int32_t> rows) {
@@ -240,76 +271,135 @@ bool Weights::is_pinned(int slot) const {
 }
 
 Weights::NextUses Weights::next_uses() const {
-  const auto n_slots = static_cast<int>(slots_.size());
   NextUses uses;
-  uses.next.assign(slots_.size(), n_slots);
-  uses.kept = uses.next;
-  const auto is_coming = [&](const Slot& slot) {
-    if (slot.state != SlotState::arriving) return slot.state == SlotState::resident;
-    return std::ranges::any_of(
-        slot.parts, [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; });
-  };
-  const auto add = [&](int from, bool is_under_way) {
-    bool in_reach = is_under_way;
-    for (int ahead = 0; ahead < n_slots; ++ahead) {
-      const auto slot = static_cast<size_t>((from + ahead) % n_slots);
-      in_reach = in_reach && is_coming(slots_[slot]);
-      uses.next[slot] = std::min(uses.next[slot], ahead);
-      uses.kept[slot] = std::min(uses.kept[slot], in_reach ? 0 : ahead);
-    }
-  };
-  bool any = false;
   for (const Cursor* cursor : cursors_) {
     if (cursor->slot_ < 0 || cursor->paused_) continue;
-    add(position(*cursor), !is_between_passes(*cursor));
-    any = true;
+    uses.from.push_back({position(*cursor), cursor});
+    look_ahead(uses.from.back(), is_between_passes(*cursor) ? nullptr : &uses.in_reach);
   }
-  if (!any) add(front_, false);
+  if (uses.from.empty()) look_ahead(uses.from.emplace_back(front_, nullptr), nullptr);
   return uses;
 }
 
-// The slots that aren't resident, those that are used next first.
-std::vector<int> Weights::missing_slots(const NextUses& uses) const {
-  std::vector<int> slots;
-  for (int slot = 0; slot < static_cast<int>(slots_.size()); ++slot)
-    if (state(slot) != SlotState::resident) slots.push_back(slot);
-  const auto key = [&](int slot) { return std::pair(uses.next[static_cast<size_t>(slot)], slot); };
-  sort_indices(slots, [&](int a, int b) { return key(a) < key(b); });
-  return slots;
+// Finds up to where it is known what is used. Up to there, adds to `in_reach` what a run can go on
+// to with what is here or coming. Without optional slots all is known.
+void Weights::look_ahead(NextUses::From& from, std::vector<int>* in_reach) const {
+  const auto n_slots = static_cast<int>(slots_.size());
+  from.known = n_slots;
+  if (!shared_.enabled()) return;
+  bool chosen = from.cursor != nullptr && !from.cursor->chosen_.empty();
+  for (int ahead = 0; ahead < n_slots; ++ahead) {
+    const int index = (from.position + ahead) % n_slots;
+    const Slot& slot = at(index);
+    ++looks_;
+    if (ahead > 0 && slot.optional) {
+      if (!chosen) from.known = ahead;
+      if (!chosen) return;
+      if (!from.cursor->uses(index)) continue;
+    }
+    if (ahead > 0 && !slot.optional) chosen = false;
+    const bool here =
+        slot.state == SlotState::resident || (slot.state == SlotState::arriving && is_asked(slot));
+    if (!here) in_reach = nullptr;
+    if (in_reach != nullptr && slot.shares_place) in_reach->push_back(index);
+  }
+}
+
+// The slots from the nearest cursor that uses this one to it; if none does, the number of all slots
+// more.
+int Weights::next_use(int slot, const NextUses& uses) const {
+  const auto n_slots = static_cast<int>(slots_.size());
+  const bool optional = at(slot).optional;
+  int nearest = 2 * n_slots;
+  looks_ += uses.from.size();
+  for (const NextUses::From& from : uses.from) {
+    const int ahead = (slot - from.position + n_slots) % n_slots;
+    const bool used = !optional || (from.cursor != nullptr && from.cursor->uses(slot));
+    nearest = std::min(nearest, used ? ahead : n_slots + ahead);
+  }
+  return nearest;
+}
+
+// The slots that are used and aren't wholly wanted, after their next uses: those that are used next
+// first; then those that were begun.
+std::vector<std::pair<int, int>> Weights::missing_slots(const NextUses& uses) {
+  std::vector<std::pair<int, int>> found;
+  const auto add = [&](int slot) {
+    if (state(slot) != SlotState::resident) found.emplace_back(next_use(slot, uses), slot);
+  };
+  // Nothing is read to a shared place as long as it isn't known what comes before it.
+  const auto n_slots = static_cast<int>(slots_.size());
+  const auto is_known = [&](int slot) {
+    return std::ranges::any_of(uses.from, [&](const NextUses::From& from) {
+      return (slot - from.position + n_slots) % n_slots < from.known;
+    });
+  };
+  looks_ += always_used_.size();
+  for (const int slot : always_used_)
+    if (!at(slot).shares_place || state(slot) != SlotState::absent || is_known(slot)) add(slot);
+  for (const NextUses::From& from : uses.from) {
+    if (from.cursor == nullptr) continue;
+    const auto& chosen = from.cursor->chosen_;
+    if (at(from.cursor->slot_).optional) add(from.cursor->slot_);
+    for (auto it = std::ranges::upper_bound(chosen, from.cursor->slot_); it != chosen.end(); ++it)
+      add(*it);
+  }
+  std::erase_if(begun_, [&](int slot) { return is_wholly_asked(at(slot)); });
+  for (const int slot : begun_) add(slot);
+  std::ranges::sort(found);
+  const auto twice = std::ranges::unique(found);
+  found.erase(twice.begin(), twice.end());
+  return found;
 }
 
 // --- wants ---------------------------------------------------------------------------------------
 
 std::vector<Want> Weights::wants(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  const uint64_t all = bytes;
   std::vector<Want> wants;
   const NextUses uses = next_uses();
+  const uint64_t all = bytes;
   bool full = false;  // no slot gives up its place for this one or for those that are used later
-  for (const int index : missing_slots(uses)) {
-    Slot& slot = at(index);
+  for (const auto& [use, index] : missing_slots(uses)) {
+    const Slot& slot = at(index);
     if (slot.state == SlotState::absent) {
-      if (slot.shares_place && free_places_.empty())
-        full = full || !make_room(uses.next[static_cast<size_t>(index)], uses);
+      if (slot.shares_place && free_places_.empty()) full = full || !make_room(use, uses);
       if (!give_place(index)) continue;
     }
-    if (slot.state != SlotState::arriving) continue;
-    for (; slot.asking < slot.parts.size(); ++slot.asking) {
-      Part& part = parts_[static_cast<size_t>(slot.parts[slot.asking])];
-      const uint64_t unit = all < part.chunk ? part.unit : part.chunk;
-      uint64_t n = part.piece.bytes - part.asked;
-      if (n > bytes) n = std::min(n, std::max(bytes / unit, uint64_t{1}) * unit);
-      if (n > 0 && n > bytes && !wants.empty()) return wants;
-      if (n > 0) {
-        const uint64_t begin = part.piece.begin + part.asked;
-        wants.push_back({begin, {part.place + part.asked, static_cast<size_t>(n)}, unit});
-      }
-      part.asked += n;
-      bytes -= std::min(bytes, n);
-      if (part.asked < part.piece.bytes) return wants;
-    }
+    if (add_wants(index, all, bytes, wants)) continue;
+    // It must come wholly, even if nobody uses it any more: else it would keep its place for ever.
+    if (slot.optional && slot.shares_place && is_asked(slot) && !std::ranges::count(begun_, index))
+      begun_.push_back(index);
+    return wants;
+  }
+  for (; next_optional_ < own_optional_.size(); ++next_optional_) {
+    const int index = own_optional_[next_optional_];
+    if (at(index).state == SlotState::absent) give_place(index);
+    if (!add_wants(index, all, bytes, wants)) break;
   }
   return wants;
+}
+
+// Adds what isn't wanted yet of a slot that has a place; `bytes` are left of `all`. False: they
+// don't suffice.
+bool Weights::add_wants(int index, uint64_t all, uint64_t& bytes, std::vector<Want>& wants) {
+  Slot& slot = at(index);
+  if (slot.state != SlotState::arriving) return true;
+  for (; slot.asking < slot.parts.size(); ++slot.asking) {
+    Part& part = parts_[static_cast<size_t>(slot.parts[slot.asking])];
+    const uint64_t unit = all < part.chunk ? part.unit : part.chunk;
+    uint64_t n = part.piece.bytes - part.asked;
+    if (n > bytes) n = std::min(n, std::max(bytes / unit, uint64_t{1}) * unit);
+    if (n > 0 && n > bytes && !wants.empty()) return false;
+    if (n > 0) {
+      const uint64_t begin = part.piece.begin + part.asked;
+      wants.push_back({begin, {part.place + part.asked, static_cast<size_t>(n)}, unit});
+    }
+    part.asked += n;
+    bytes -= std::min(bytes, n);
+    if (part.asked < part.piece.bytes) return false;
+  }
+  return true;
 }
 
 uint64_t Weights::held_bytes() const {

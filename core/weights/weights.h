@@ -1,7 +1,8 @@
-// A model's weights in memory, in slots: one for the embedding, one for each layer, one or more for
-// the head, and a last one for the embedding's table if that comes late (Cut). Slots are numbered
-// in the order of execution. A slot is absent, arriving or resident; a layer can run while its slot
-// is resident.
+// A model's weights in memory, in slots: one for the embedding, one for each layer and for each of
+// its experts, one or more for the head, and a last one for the embedding's table if that comes
+// late (Cut). Slots are numbered in the order of execution. A slot is absent, arriving or resident;
+// a layer can run while its slot is resident, an expert while its own is. Experts' slots are
+// optional: a run uses those that it chooses.
 //
 // wants() tells which bytes to load next, and where to. A source (a buffer, a file, a stream) puts
 // them there and calls filled(), in any order and from any thread. They are packed in place, strip
@@ -10,10 +11,15 @@
 //
 // A slot's memory is its place. If not all weights fit, slots share places. A run has a Cursor, its
 // position in the order of execution. The next use of a slot is the least distance to it from any
-// cursor, in that order, which begins again after its end. What is used next is loaded first, and
-// the slot whose next use is farthest gives up its place for it. No slot gives up its place for one
-// that is used later, or while a run can go on to it without another one being loaded: so runs that
-// are at about the same slot share one reading. A run that pauses doesn't count (see Cursor).
+// cursor that uses it, in that order, which begins again after its end. What is used next is loaded
+// first, and the slot whose next use is farthest gives up its place for it. No slot gives up its
+// place for one that is used later, or while a run can go on to it without another one being
+// loaded: so runs that are at about the same slot share one reading. A run that pauses doesn't
+// count (see Cursor).
+//
+// A slot that no cursor uses gives up its place before all others, of several the one whose turn
+// would be farthest. It is loaded last if it has a place of its own, else not at all. And nothing
+// is loaded to a shared place while it isn't known which optional slots are used before it.
 //
 // Single rows of tables (the embedding) can be loaded before the whole table, or instead of it.
 //
@@ -66,7 +72,8 @@ class Weights {
   // The next bytes to load, those of the slots that are used next first. At most `bytes` bytes, but
   // at least one unit: a chunk, or a strip if `bytes` is less than a chunk. Each want is given
   // once; its place is valid until it is filled. If the result is empty, ask again after filled()
-  // and when a cursor was used or has ended: more may be wanted then.
+  // and when a cursor was used or has ended: more may be wanted then. A call takes time for the
+  // slots that aren't optional and for those that are chosen, and little for all others.
   std::vector<Want> wants(uint64_t bytes);
   // Call this when the n bytes from `offset` on are in place. Bytes of no tensor are ignored. Fails
   // with bad_file, naming tensor and row, if a number isn't finite; the weights can't be used then.
@@ -117,6 +124,8 @@ class Weights {
     uint32_t fills = 0;  // how often it has become resident
   };
   SlotProgress view(int slot) const;
+  // How many slots the calls of wants() have looked at so far: a measure of what they cost.
+  uint64_t looks() const { return looks_; }
 
   // --- using them ------------------------------------------------------------------------------
   // The position of a run, which cycles through the slots in ascending order. It must not outlive
@@ -134,6 +143,9 @@ class Weights {
     // Moves to `slot`, or asks for it again. True: it is resident, and pinned until this or another
     // cursor is used next: so call it for each slice of work. False: it is wanted.
     bool move_to(int slot);
+    // Says which optional slots behind its own it uses, in ascending order, up to the next slot
+    // that isn't optional. It uses no others, until it is there.
+    void choose(std::vector<int> slots);
     // Asks for rows of all tables, at most as many different ones as a table has places. True: all
     // can be read, and are pinned until rows_used() or until another cursor is used. False: they
     // are wanted first of all, or another cursor has the places.
@@ -143,12 +155,14 @@ class Weights {
 
    private:
     friend class Weights;
+    bool uses(int slot) const;  // an optional one
     Weights& weights_;
     int slot_ = -1;
-    bool holds_ = false;     // the slot was resident when it was used last
-    bool waits_ = false;     // what it asked for last wasn't there
-    bool paused_ = false;    // others count, it doesn't
-    uint64_t last_use_ = 0;  // Weights::uses_ then
+    std::vector<int> chosen_;  // also those that it has passed
+    bool holds_ = false;       // the slot was resident when it was used last
+    bool waits_ = false;       // what it asked for last wasn't there
+    bool paused_ = false;      // others count, it doesn't
+    uint64_t last_use_ = 0;    // Weights::uses_ then
   };
 
   // Writes row `row` of a matrix to out[cols] as f32. For a row of a SingleRows table,
@@ -180,6 +194,7 @@ class Weights {
     uint64_t bytes = 0;         // of memory
     uint8_t* memory = nullptr;  // its place
     bool shares_place = false;
+    bool optional = false;
     uint32_t fills = 0;      // how often it became resident
     int missing = 0;         // parts not yet complete
     size_t asking = 0;       // index of the first of `parts` that isn't wholly wanted
@@ -207,10 +222,17 @@ class Weights {
     bool rest = false;  // the rows after the last whole strip
   };
 
-  // For each slot the slots from the nearest cursor, or from the front, to it: `next`. `kept` is
-  // the same, but 0 for those that a run under way can go on to with what is here or coming.
+  // What next uses follow from, as long as no cursor is used and nothing arrives.
   struct NextUses {
-    std::vector<int> next, kept;
+    struct From {
+      int position;
+      const Cursor* cursor;  // null: the front, if there is no cursor that counts
+      int known = 0;  // for so many slots from the position on it is known which ones are used
+    };
+    std::vector<From> from;
+    // Of the slots that share places those that a run under way can go on to with what is here or
+    // coming.
+    std::vector<int> in_reach;
   };
 
   Status check_tables() const;
@@ -225,7 +247,12 @@ class Weights {
   int position(const Cursor& cursor) const;
   bool is_pinned(int slot) const;
   NextUses next_uses() const;
-  std::vector<int> missing_slots(const NextUses& uses) const;
+  void look_ahead(NextUses::From& from, std::vector<int>* in_reach) const;
+  int next_use(int slot, const NextUses& uses) const;
+  std::vector<std::pair<int, int>> missing_slots(const NextUses& uses);
+  bool add_wants(int index, uint64_t all, uint64_t& bytes, std::vector<Want>& wants);
+  bool is_asked(const Slot& slot) const;
+  bool is_wholly_asked(const Slot& slot) const { return slot.asking == slot.parts.size(); }
   void finish_part(Part& part);
   void become_resident(Slot& slot);
   Result<Complete> mark_arrived(Part& part, ByteRange range);
@@ -260,8 +287,15 @@ class Weights {
   uint64_t bytes_ = 0;
   std::vector<AlignedBuffer> memory_;
 
+  std::vector<int> always_used_;   // the slots that aren't optional
+  std::vector<int> own_optional_;  // the optional slots with places of their own
+
   mutable std::mutex mutex_;  // for all below, and for what changes in parts_
   std::vector<Slot> slots_;
+  std::vector<int> placed_;  // the slots that have a shared place, in ascending order
+  std::vector<int> begun_;   // optional slots in shared places that are wanted in part
+  mutable uint64_t looks_ = 0;
+  size_t next_optional_ = 0;  // the first of own_optional_ that isn't wholly wanted
   std::vector<Cursor*> cursors_;
   const Cursor* current_ = nullptr;  // the one that was used last: its slot is pinned
   uint64_t uses_ = 0;                // of all cursors

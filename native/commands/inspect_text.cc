@@ -48,7 +48,10 @@ std::string overview(const Json& info) {
   out += row("parameters", human_count(whole(info["parameters"])));
   out += row("layers", text_of(info["layers"]));
   out += row("width",
-             concat(text_of(info["embedding"]), ", feed-forward ", text_of(info["feedForward"])));
+             concat(text_of(info["embedding"]), ", feed-forward ", text_of(info["feedForward"]),
+                    info["experts"].is_null() ? std::string()
+                                              : concat(", ", text_of(info["expertsUsed"]), " of ",
+                                                       text_of(info["experts"]), " experts")));
   out += row("attention", concat(text_of(info["heads"]), " heads of ", text_of(info["headDim"]),
                                  ", ", text_of(info["kvHeads"]), " for keys and values"));
   out += row("trained context", text_of(info["contextLength"]));

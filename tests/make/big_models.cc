@@ -73,7 +73,20 @@ std::vector<TinyModel> make_big_models() {
   lfm.conv_tokens = 3;
   lfm.context = 128000;
   lfm.freq_base = 1e6f;
-  return {smollm, qwen, llama, large, lfm};
+
+  TinyModel mixture = qwen;
+  mixture.name = "qwen3-30b-a3b-6-layers";
+  mixture.architecture = "qwen3moe";
+  mixture.n_layers = 6;
+  mixture.n_embd = 2048;
+  mixture.n_heads = 32;
+  mixture.n_kv_heads = 4;
+  mixture.n_ff = 768;
+  mixture.n_experts = 128;
+  mixture.n_used = 8;
+  mixture.tied = false;
+  mixture.q6_head = true;
+  return {smollm, qwen, llama, large, lfm, mixture};
 }
 
 }  // namespace

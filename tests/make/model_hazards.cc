@@ -52,6 +52,9 @@ void configuration(Cases cases) {
   f32("freq_base_0", "rope.freq_base", 0);
   f32("freq_base_negative", "rope.freq_base", -10000);
   f32("scale_nan", "rope.scaling.factor", nan);
+  u32("expert_count", 1025, "expert_count is 1025");
+  cases.model("experts", "llama.expert_used_count",
+              [](GgufBuilder& f) { f.kv_u32("llama.expert_count", 8); });
 
   cases.model("block_count_as_string", "llama.block_count",
               [](GgufBuilder& f) { f.kv_string("llama.block_count", "1"); });
@@ -81,7 +84,6 @@ void configuration(Cases cases) {
               [](GgufBuilder& f) { f.kv_u32("prism.hadamard.version", 1); });
   cases.model("hadamard_as_text", "prism.hadamard.version",
               [](GgufBuilder& f) { f.kv_string("prism.hadamard.version", "3"); });
-  cases.model("experts", "8 experts", [](GgufBuilder& f) { f.kv_u32("llama.expert_count", 8); });
 }
 
 // Ways of scaling RoPE, each with a number that makes no sense.

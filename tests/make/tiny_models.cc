@@ -44,9 +44,10 @@ struct Plan {
   std::string name;
   Type type;
   uint64_t columns;
-  uint64_t rows;    // 0: a vector
+  uint64_t rows;    // 0: a vector; of all matrices
   float deviation;  // of a matrix
   float mean;       // of a vector
+  uint64_t matrices = 1;
 };
 
 bool fits(Type type, uint64_t columns) { return columns % traits(type).block == 0; }
@@ -121,7 +122,7 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
     }
     const bool gemma3 = m.architecture == "gemma3";
     const bool lfm2 = m.architecture == "lfm2" && !m.is_conv(layer);
-    if (m.architecture == "qwen3" || gemma3 || lfm2) {
+    if (m.architecture.starts_with("qwen3") || gemma3 || lfm2) {
       vector(blk + "attn_q_norm.weight", m.head_dim, 1);
       vector(blk + "attn_k_norm.weight", m.head_dim, 1);
     }
@@ -131,6 +132,21 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
       norm(blk + "post_ffw_norm");
     }
     vector(blk + "ffn_norm.weight", m.n_embd, 1);
+    if (m.n_experts > 0) {
+      const auto experts = [&](const char* name, uint64_t columns, uint64_t rows, Type wanted) {
+        matrix(blk + name, columns, rows * m.n_experts, wanted);
+        plans.back().matrices = m.n_experts;
+      };
+      matrix(blk + "ffn_gate_inp.weight", m.n_embd, m.n_experts, Type::F32);
+      if (m.fused_experts) {
+        experts("ffn_gate_up_exps.weight", m.n_embd, 2 * m.n_ff, m.type);
+      } else {
+        experts("ffn_gate_exps.weight", m.n_embd, m.n_ff, m.type);
+        experts("ffn_up_exps.weight", m.n_embd, m.n_ff, m.type);
+      }
+      experts("ffn_down_exps.weight", m.n_ff, m.n_embd, layer % 2 == 0 ? better : m.type);
+      continue;
+    }
     matrix(blk + "ffn_gate.weight", m.n_embd, m.n_ff, m.type);
     matrix(blk + "ffn_up.weight", m.n_embd, m.n_ff, m.type);
     matrix(blk + "ffn_down.weight", m.n_ff, m.n_embd, layer % 2 == 0 ? better : m.type);
@@ -184,6 +200,7 @@ std::string tensor_rows(const TinyModel& model, const Plan& plan, uint64_t rows)
 
 std::vector<uint64_t> dims_of(const Plan& plan) {
   if (plan.rows == 0) return {plan.columns};
+  if (plan.matrices > 1) return {plan.columns, plan.rows / plan.matrices, plan.matrices};
   return {plan.columns, plan.rows};
 }
 
@@ -213,6 +230,11 @@ GgufBuilder metadata(const TinyModel& m) {
       file.kv_u32(a + "attention.head_count_kv", m.n_kv_heads);
     file.kv_f32(a + "attention.layer_norm_rms_epsilon", m.rms_eps)
         .kv_f32(a + "rope.freq_base", m.freq_base);
+  }
+  if (m.n_experts > 0) {
+    file.kv_u32(a + "expert_count", m.n_experts)
+        .kv_u32(a + "expert_used_count", m.n_used)
+        .kv_u32(a + "expert_feed_forward_length", m.n_ff);
   }
   if (m.architecture == "gemma3") {
     file.kv_u32(a + "attention.sliding_window", m.window).kv_f32(a + "rope.freq_base_swa", 10000);
@@ -276,7 +298,12 @@ TinyModel family(std::string_view architecture, Type type) {
     m.rms_eps = 1e-5f;
     m.tied = true;
   }
-  if (architecture == "qwen3") {  // an explicit head size
+  if (architecture == "qwen3moe") {
+    m.n_experts = 7;
+    m.n_used = 3;
+    m.n_ff = 32;
+  }
+  if (architecture.starts_with("qwen3")) {  // an explicit head size
     m.n_heads = 3;
     m.n_kv_heads = 1;
     m.head_dim = 32;
@@ -285,8 +312,8 @@ TinyModel family(std::string_view architecture, Type type) {
   if (traits(type).block == 256) {
     m.n_embd = 256;
     m.n_ff = 256;
-    m.head_dim = architecture == "qwen3" ? 128 : 64;
-    m.n_heads = architecture == "qwen3" ? 2 : 4;
+    m.head_dim = architecture.starts_with("qwen3") ? 128 : 64;
+    m.n_heads = architecture.starts_with("qwen3") ? 2 : 4;
   }
   return m;
 }
@@ -391,6 +418,18 @@ std::vector<TinyModel> make_models() {
   for (const Type type : {Type::F32, Type::F16, Type::Q4_0, Type::Q8_0}) {
     models.push_back(family("gemma3", type));
   }
+  for (const Type type : {Type::F32, Type::Q4_0, Type::Q8_0}) {
+    models.push_back(family("qwen3moe", type));
+  }
+  odd("qwen3moe", Type::Q4_K, "qwen3moe-q4_k_m", [](TinyModel& m) { m.k_m = true; });
+  odd("qwen3moe", Type::BF16, "qwen3moe-odd-bf16", [](TinyModel& m) {
+    m.n_embd = 36;
+    m.n_experts = 40;  // more than a row of the residual
+    m.n_used = 5;
+    m.n_ff = 21;  // no whole strips
+    m.tied = true;
+    m.shuffled = true;
+  });
   odd("gemma3", Type::F32, "gemma3-wide-f32", [](TinyModel& m) {
     m.window = 261;  // more than a chunk of the cache
     m.n_heads = 2;

@@ -19,7 +19,7 @@ enum class Vocabulary { spm, gpt2, qwen2, llama_bpe, smollm };
 // as in real files: for K types Q8_0 if that fits (in Q4_K_M, Q5_0 for Q4_K), otherwise F16.
 struct TinyModel {
   std::string name;          // "llama-q4_0"
-  std::string architecture;  // "llama", "qwen2", "qwen3", "gpt2", "gemma3", "lfm2"
+  std::string architecture;  // "llama", "qwen2", "qwen3", "qwen3moe", "gpt2", "gemma3", "lfm2"
   Type type = Type::F32;
   bool k_m =
       false;  // the mix called Q4_K_M: Q6_K for the values, some down-projections and the head
@@ -30,7 +30,10 @@ struct TinyModel {
   uint32_t n_heads = 4;
   uint32_t n_kv_heads = 2;
   uint32_t head_dim = 16;
-  uint32_t n_ff = 96;
+  uint32_t n_ff = 96;  // with experts: of one
+  uint32_t n_experts = 0;
+  uint32_t n_used = 0;         // of them by a token
+  bool fused_experts = false;  // gate and up in one tensor
   uint32_t context = 512;
   float freq_base = 10000;
   float rms_eps = 1e-6f;
@@ -49,7 +52,8 @@ struct TinyModel {
 };
 
 // All tiny models: llama with every type, qwen2 and qwen3 with every type that has a quantizer, all
-// three with Q4_K_M, other families with a few types, and odd ones. Names are unique.
+// three with Q4_K_M, other families with a few types, and odd ones. Names are unique. (Another
+// engine's answers for mixtures of experts are in ../shared.)
 const std::vector<TinyModel>& tiny_models();
 // The model of this name, which must exist.
 const TinyModel& tiny_model_named(std::string_view name);
@@ -59,7 +63,8 @@ GgufBuilder tiny_model_file(const TinyModel& model);
 std::string build_tiny_model(const TinyModel& model);
 
 // The shapes of real models for benches ("smollm2-135m", "qwen3-0.6b", "llama-3.2-1b",
-// "llama-3.1-8b", "lfm2-350m"); null for other names. Their weights repeat a short random pattern.
+// "llama-3.1-8b", "lfm2-350m"), and the first layers of one ("qwen3-30b-a3b-6-layers"); null for
+// other names. Their weights repeat a short random pattern.
 const TinyModel* big_model(std::string_view name);
 // Writes such a file piece by piece; returns false if writing fails.
 bool write_big_model(const TinyModel& model, std::FILE* out);

@@ -217,7 +217,9 @@ main(async () => {
   const models = {};
   const names = fs
     .readdirSync(MODELS)
-    .filter((file) => file.endsWith('.gguf') && !file.includes('scattered'));
+    .filter((file) => file.endsWith('.gguf') && !file.includes('scattered'))
+    // With 4 bits a router chooses other experts if activations are rounded otherwise, as here.
+    .filter((file) => !file.startsWith('qwen3moe-q4'));
   for (const file of names.sort()) {
     const name = path.basename(file, '.gguf');
     models[name] = await record_model(name, path.join(MODELS, file), before[name]);

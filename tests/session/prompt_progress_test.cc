@@ -53,6 +53,23 @@ TEST(PromptProgress, RisesWithEveryBlockOfALayer) {
   EXPECT_EQ(session.prompt_progress().total, 0);
 }
 
+// A layer's experts come one after the other. A slice computes about as many rows as a block has.
+TEST(PromptProgress, RisesWithTheExpertsOfALayer) {
+  const TinyModel& model = tiny_model_named("qwen3moe-q8_0");
+  const auto engine = load_bytes(build_tiny_model(model), small(1024));
+  ASSERT_NE(engine, nullptr);
+  Session session(*engine);
+  const auto ids = some_ids(900, engine->tokenizer().vocab_size());
+  ASSERT_TRUE(session.start(ids, greedy(2)).has_value());
+  const auto seen = progress_of(session);
+  expect_rises(seen, 0, 900);
+  size_t rises = 0;
+  for (size_t i = 1; i < seen.size(); ++i) rises += seen[i].computed > seen[i - 1].computed;
+  EXPECT_GE(rises, size_t{8 * model.n_layers});
+  // As often as blocks go through a layer's first stage, through its experts and its last stage.
+  EXPECT_LE(seen.size(), size_t{(4 + 2 * 4 * model.n_used + 4) * model.n_layers} + 8);
+}
+
 TEST(PromptProgress, HasATimeLeftOnceALayerIsComputed) {
   const auto engine = tiny_engine(2048);
   ASSERT_NE(engine, nullptr);

@@ -16,7 +16,7 @@ constexpr size_t kTokens = Pass::kBlockTokens + 44;  // of two blocks
 
 std::vector<std::string> models() {
   std::vector<std::string> files = {bent_bytes()};
-  for (const char* name : {"llama-odd-q4_0", "qwen2-q8_0", "gpt2-f16"})
+  for (const char* name : {"llama-odd-q4_0", "qwen2-q8_0", "gpt2-f16", "qwen3moe-q8_0"})
     files.push_back(build_tiny_model(tiny_model_named(name)));
   return files;
 }

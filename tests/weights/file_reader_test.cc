@@ -108,7 +108,8 @@ TEST_P(FileReaders, ReadWithoutThreadsOfTheirOwn) {
 }
 
 // llama-q8_0 has a head of its own, qwen2-q8_0 the embedding's.
-INSTANTIATE_TEST_SUITE_P(Of, FileReaders, testing::Values("llama-q8_0", "qwen2-q8_0", "qwen3-f32"),
+INSTANTIATE_TEST_SUITE_P(Of, FileReaders,
+                         testing::Values("llama-q8_0", "qwen2-q8_0", "qwen3-f32", "qwen3moe-q8_0"),
                          [](const auto& each) { return test_name(each.param); });
 
 TEST(FileReader, ABudgetThatIsTooSmallNamesTheLeast) {

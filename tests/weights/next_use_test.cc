@@ -1,5 +1,6 @@
 // Which slots are wanted, and which give up their places for them: random runs over random places,
-// compared with the rule (weights/weights.h) written down plainly.
+// compared with the rule (weights/weights.h) written down plainly. Some slots are optional: a run
+// chooses some of those that follow the slot where it is.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -17,6 +18,7 @@ constexpr uint64_t kSlotBytes = 16 * 16 * 4;
 struct OneRun {
   std::unique_ptr<Weights::Cursor> cursor;
   int slot = 0;
+  std::vector<int> chosen;
   // What the rule knows of it:
   bool asked = false, holds = false, waits = false, paused = false;
   int last_use = 0;
@@ -36,6 +38,12 @@ class Simulation {
     bytes_ = file.build();
     header_ = std::move(*parse_gguf(as_bytes(bytes_), bytes_.size()));
     TensorManifest manifest(n_);
+    optional_.assign(static_cast<size_t>(n_), false);
+    for (int slot = 1; seed % 2 == 0 && slot + 1 < n_; ++slot) {
+      if (pick(3) == 0) continue;
+      optional_[static_cast<size_t>(slot)] = true;
+      manifest.make_optional(slot, slot + 1);
+    }
     for (int slot = 0; slot < n_; ++slot)
       handles_.push_back(
           *manifest.add_matrix(header_, "slot" + std::to_string(slot), slot, 16, 16));
@@ -61,7 +69,8 @@ class Simulation {
   void begin_run() {
     OneRun run;
     run.cursor = std::make_unique<Weights::Cursor>(*weights_);
-    run.slot = pick(n_);
+    do run.slot = pick(n_);
+    while (is_optional(run.slot));
     runs_.push_back(std::move(run));
   }
   void end_run(size_t index) {
@@ -76,6 +85,7 @@ class Simulation {
     if (!here && run.waits)
       for (OneRun& other : runs_)
         if (other.last_use < run.last_use) other.paused = true;
+    if (!is_optional(run.slot)) run.chosen.clear();
     run.asked = true;
     run.paused = false;
     run.holds = here;
@@ -93,7 +103,16 @@ class Simulation {
     }
     return here;
   }
-  void go_on(OneRun& run) { run.slot = (run.slot + 1) % n_; }
+  void go_on(OneRun& run) {
+    int next = run.slot + 1;
+    if (!is_optional(run.slot)) {
+      for (int slot = next; slot < n_ && is_optional(slot); ++slot)
+        if (pick(2) == 0) run.chosen.push_back(slot);
+      run.cursor->choose(run.chosen);
+    }
+    while (next < n_ && is_optional(next) && !std::ranges::count(run.chosen, next)) ++next;
+    run.slot = next % n_;
+  }
 
   // Asks for `n` slots, and expects those of the rule.
   void ask(int n) {
@@ -130,9 +149,30 @@ class Simulation {
            (state_at(slot) == SlotState::arriving && is_asked_[static_cast<size_t>(slot)]);
   }
 
-  // From the nearest run that counts, or from where one was last.
+  static bool is_used(const OneRun& run, int slot) {
+    const int at = run.cursor->slot();
+    return slot == at || (slot > at && std::ranges::count(run.chosen, slot) > 0);
+  }
+  // What a run uses from a slot on, up to where it is known, and not beyond `end` slots.
+  std::vector<int> path(const OneRun* run, int from, int end) const {
+    std::vector<int> slots;
+    bool is_chosen = run != nullptr && !run->chosen.empty();
+    for (int i = 0; i < end; ++i) {
+      const int slot = (from + i) % n_;
+      if (i > 0 && is_optional(slot)) {
+        if (!is_chosen) return slots;
+        if (!is_used(*run, slot)) continue;
+      }
+      if (i > 0 && !is_optional(slot)) is_chosen = false;
+      slots.push_back(slot);
+    }
+    return slots;
+  }
+
+  // From the nearest run that counts, or from where one was last. Optional slots that no run uses
+  // come after all others.
   int next_use(int slot, bool keeps) const {
-    int nearest = n_;
+    int nearest = 2 * n_;
     bool any = false;
     for (const OneRun& run : runs_) {
       if (!run.asked || run.paused) continue;
@@ -140,11 +180,27 @@ class Simulation {
       const bool passed = run.holds && run.cursor->slot() == n_ - 1;
       const int from = passed ? 0 : run.cursor->slot();
       const int distance = (slot - from + n_) % n_;
-      bool in_reach = keeps && !passed;
-      for (int i = 0; i <= distance; ++i) in_reach = in_reach && is_here_or_coming((from + i) % n_);
-      nearest = std::min(nearest, in_reach ? 0 : distance);
+      const std::vector<int> way = path(&run, from, distance + 1);
+      const bool in_reach =
+          keeps && !passed && !way.empty() && way.back() == slot &&
+          std::ranges::all_of(way, [&](int on_it) { return is_here_or_coming(on_it); });
+      const bool used = !is_optional(slot) || is_used(run, slot);
+      nearest = std::min(nearest, in_reach ? 0 : used ? distance : n_ + distance);
     }
-    return any ? nearest : (slot - front_ + n_) % n_;
+    if (any) return nearest;
+    return (slot - front_ + n_) % n_ + (is_optional(slot) ? n_ : 0);
+  }
+  // Whether it is known what some run uses up to a slot.
+  bool is_known(int slot) const {
+    bool any = false;
+    for (const OneRun& run : runs_) {
+      if (!run.asked || run.paused) continue;
+      any = true;
+      const bool passed = run.holds && run.cursor->slot() == n_ - 1;
+      const std::vector<int> way = path(&run, passed ? 0 : run.cursor->slot(), n_);
+      if (std::ranges::count(way, slot) > 0) return true;
+    }
+    return !any && std::ranges::count(path(nullptr, front_, n_), slot) > 0;
   }
 
   std::vector<int> expected_wants(int n) {
@@ -152,7 +208,14 @@ class Simulation {
     std::vector<int> keep;
     for (int slot = 0; slot < n_; ++slot) {
       keep.push_back(next_use(slot, true));
-      if (state_at(slot) != SlotState::resident) missing.emplace_back(next_use(slot, false), slot);
+      if (state_at(slot) == SlotState::resident) continue;
+      const int use = next_use(slot, false);
+      const bool unknown = state_at(slot) == SlotState::absent && !is_known(slot);
+      // Those with places of their own come all the same: at last in their order.
+      if (use < n_ && (is_own(slot) || !unknown))
+        missing.emplace_back(use, slot);
+      else if (use >= n_ && is_own(slot))
+        missing.emplace_back(2 * n_, slot);
     }
     std::ranges::sort(missing);
     std::vector<int> wanted;
@@ -189,6 +252,7 @@ class Simulation {
     return keep[static_cast<size_t>(slot)];
   }
   bool is_own(int slot) const { return own_[static_cast<size_t>(slot)]; }
+  bool is_optional(int slot) const { return optional_[static_cast<size_t>(slot)]; }
   bool is_asked_at(int slot) const { return is_asked_[static_cast<size_t>(slot)]; }
   bool holds_current() const {
     return std::ranges::any_of(
@@ -204,7 +268,7 @@ class Simulation {
   std::vector<OneRun> runs_;
   float row_[16] = {};
   // As the rule has it:
-  std::vector<bool> own_, is_asked_;
+  std::vector<bool> own_, optional_, is_asked_;
   std::vector<SlotState> state_;
   std::vector<int> coming_;
   int free_ = 0, uses_ = 0, front_ = 0, at_ = -1;

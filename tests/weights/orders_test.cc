@@ -203,7 +203,8 @@ TEST_P(Orders, OfABudgetChangeNoBit) {
 }
 
 // Two sessions side by side under the least budget: the hashes of each alone, and little more is
-// read than for one.
+// read than for one. (Of a mixture of experts each goes its own way; no slot is read more often
+// than for both alone.)
 TEST_P(Orders, OfTwoSessionsShareOneReading) {
   const std::string file = reversed_file(GetParam());
   const auto whole = load_bytes(file, small());
@@ -233,22 +234,26 @@ TEST_P(Orders, OfTwoSessionsShareOneReading) {
   EXPECT_EQ(ids[0], generate(*whole, one, greedy(6)).ids());
   whole->session().reset();
   EXPECT_EQ(ids[1], generate(*whole, other, greedy(6)).ids());
-  // Six passes each. Alone they would read the shared slots twelve times. How often one slot is read
-  // depends on the threads' timing, but all of them together are far from that.
-  uint64_t fills = 0, shared = 0;
+  // Six passes each. Alone they would read the shared slots twelve times. How often one slot is
+  // read depends on the threads' timing, but all of them together are far from that; unless they
+  // have experts, of which the two choose different ones.
+  double fills = 0, shared = 0;
   for (const SlotView& slot : (*engine)->slots()) {
-    EXPECT_LE(slot.fills, 12u);
+    EXPECT_LE(slot.fills, 12);
     if (slot.fills <= 1) continue;
     fills += slot.fills;
     ++shared;
   }
-  EXPECT_LE(fills, 9 * shared);
+  if (!std::string_view(GetParam()).starts_with("qwen3moe")) {
+    EXPECT_LE(fills, 9 * shared);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Orders,
                          testing::Values("llama-q8_0", "qwen2-q4_0", "qwen3-bf16", "llama-q4_k_m",
                                          "llama-freqs-f32", "qwen2-odd-q8_0", "gpt2-f32",
-                                         "gemma3-q8_0", "lfm2-q8_0"),
+                                         "gemma3-q8_0", "lfm2-q8_0", "qwen3moe-q8_0",
+                                         "qwen3moe-odd-bf16"),
                          [](const auto& each) { return test_name(each.param); });
 
 // The slot of a tensor by its name. Slots are in the order of execution; the table comes last.

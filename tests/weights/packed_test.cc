@@ -134,7 +134,8 @@ TEST_P(PackedCopies, GiveTheSameIdentity) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, PackedCopies,
-                         testing::Values("llama-q8_0", "qwen2-q8_0", "qwen3-f32", "llama-q4_k"),
+                         testing::Values("llama-q8_0", "qwen2-q8_0", "qwen3-f32", "llama-q4_k",
+                                         "qwen3moe-q8_0"),
                          [](const auto& each) { return test_name(each.param); });
 
 // A model whose weights are brought by hand: a matrix of more rows than a chunk has.

@@ -50,7 +50,7 @@ TEST(Pieces, AreRowsOfFusedTensorsAndExperts) {
   TensorManifest manifest(2);
   const auto k = manifest.add_rows(file.header, "qkv", 0, 48, 32, 16, 20);
   const auto bias = manifest.add_vector_part(file.header, "bias", 0, 48, 16, 20);
-  const auto expert = manifest.add_expert(file.header, "experts", 1, 3, 16, 32, 2);
+  const auto expert = manifest.add_expert(file.header, "experts", 1, 3, 16, 32, 2, 0, 16);
   ASSERT_TRUE(k.has_value() && bias.has_value() && expert.has_value());
   EXPECT_TRUE(manifest.check_no_others(file.header, "none").has_value());
   Weights weights(manifest);
@@ -71,7 +71,7 @@ TEST(Pieces, OfOtherShapesAreRefused) {
   };
   EXPECT_EQ(code(manifest.add_rows(file.header, "qkv", 0, 47, 32, 0, 16)), "bad_file");
   EXPECT_EQ(code(manifest.add_matrix(file.header, "experts", 0, 16, 32)), "bad_file");
-  EXPECT_EQ(code(manifest.add_expert(file.header, "experts", 0, 2, 16, 32, 0)), "bad_file");
+  EXPECT_EQ(code(manifest.add_expert(file.header, "experts", 0, 2, 16, 32, 0, 0, 16)), "bad_file");
   EXPECT_EQ(code(manifest.add_vector_part(file.header, "bias", 0, 49, 0, 16)), "bad_file");
   EXPECT_EQ(code(manifest.add_vector(file.header, "nothing", 0, 48)), "bad_file");
   EXPECT_EQ(manifest.pieces().size(), 0u);
@@ -84,7 +84,7 @@ TEST(Pieces, AreOfEveryTensor) {
   const Fused file;
   TensorManifest manifest(1);
   ASSERT_TRUE(manifest.add_vector(file.header, "bias", 0, 48).has_value());
-  ASSERT_TRUE(manifest.add_expert(file.header, "experts", 0, 3, 16, 32, 1).has_value());
+  ASSERT_TRUE(manifest.add_expert(file.header, "experts", 0, 3, 16, 32, 1, 0, 16).has_value());
   const Status missing = manifest.check_no_others(file.header, "none");
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(std::get<std::string>(missing.error().facts.back().value), "qkv");
@@ -104,7 +104,7 @@ struct FourSlots {
   FourSlots() {
     for (int slot = 0; slot < 3; ++slot)
       handles[slot] =
-          manifest.add_expert(file.header, "experts", slot, 3, 16, 32, slot).value_or(-1);
+          manifest.add_expert(file.header, "experts", slot, 3, 16, 32, slot, 0, 16).value_or(-1);
     EXPECT_TRUE(manifest.add_vector(file.header, "bias", 3, 48).has_value());
     weights.emplace(manifest, SharedPlaces{.slots = {1, 2}, .places = 1});
     EXPECT_TRUE(weights->allocate().has_value());
@@ -379,7 +379,8 @@ TEST(SingleRows, OfSeveralTablesAreOfTheSameTokens) {
   const Fused file;
   TensorManifest manifest(1);
   const int one = manifest.add_rows(file.header, "qkv", 0, 48, 32, 0, 48).value_or(-1);
-  const int other = manifest.add_expert(file.header, "experts", 0, 3, 16, 32, 1).value_or(-1);
+  const int other =
+      manifest.add_expert(file.header, "experts", 0, 3, 16, 32, 1, 0, 16).value_or(-1);
   Weights weights(manifest, SharedPlaces{}, SingleRows{.tables = {one, other}, .places = 2});
   const Status status = weights.allocate();
   ASSERT_FALSE(status.has_value());

@@ -86,7 +86,7 @@ struct Model {
     const uint64_t row_bytes = tensor.bytes / (tensor.bytes == 0 ? 1 : rows(tensor));
     return bytes.data() + header.data_offset + tensor.offset + row * row_bytes;
   }
-  static uint64_t rows(const TensorInfo& tensor) { return tensor.n_dims > 1 ? tensor.dims[1] : 1; }
+  static uint64_t rows(const TensorInfo& tensor) { return tensor.dims[1] * tensor.dims[2]; }
   // Sets all elements of an F32 tensor to `value`.
   void fill(std::string_view name, float value) {
     const TensorInfo* tensor = header.find_tensor(name);
@@ -154,7 +154,8 @@ INSTANTIATE_TEST_SUITE_P(Types, NotFinite,
                                          "llama-q4_k", "llama-q5_k", "qwen3-q6_k", "llama-q4_k_m",
                                          // rows after the last whole strip
                                          "llama-odd-f32", "llama-odd-q4_0", "qwen2-odd-q8_0",
-                                         "qwen3-odd-bf16", "llama-freqs-f32"),
+                                         "qwen3-odd-bf16", "llama-freqs-f32", "qwen3moe-q8_0",
+                                         "qwen3moe-odd-bf16"),
                          [](const auto& each) { return test_name(each.param); });
 
 TEST(NotFiniteWeights, OfSeveralTheFirstInTheFileIsNamed) {
@@ -243,6 +244,9 @@ TEST(Overflow, OfOneTensorsFiniteNumbersEndsTheRun) {
       {"llama-f32", "blk.1.ffn_down.weight", "overflow in layer 1"},
       {"llama-q8_0", "output_norm.weight", "overflow in the head"},
       {"llama-f32", "output.weight", "overflow in the head"},
+      {"qwen3moe-q8_0", "blk.0.ffn_gate_inp.weight", "overflow in layer 0"},
+      {"qwen3moe-f32", "blk.1.ffn_gate_exps.weight", "overflow in layer 1"},
+      {"qwen3moe-f32", "blk.0.ffn_down_exps.weight", "overflow in layer 0"},
   };
   for (const auto& [name, tensor, where] : cases) {
     SCOPED_TRACE(concat(name, " ", tensor));

@@ -297,7 +297,7 @@ export interface SlotView {
   reread: boolean;
   /** @deprecated The same as `reread`; goes with the next version. */
   streamed: boolean;
-  /** How often it became resident. */
+  /** How often it became resident; of a layer with experts the mean over its bytes. */
   fills: number;
 }
 
@@ -395,7 +395,11 @@ export interface ModelInfo {
   contextLength: number | null;
   layers: number | null;
   embedding: number | null;
+  /** Of a mixture of experts: of each. */
   feedForward: number | null;
+  /** How many experts each layer has, and how many of them a token uses; null if there are none. */
+  experts: number | null;
+  expertsUsed: number | null;
   heads: number | null;
   kvHeads: number | null;
   headDim: number | null;

@@ -32,7 +32,7 @@ export function slotViews(slots: Float64Array): SlotView[] {
 export function sumReread(slots: readonly SlotView[]): number {
   return slots.reduce((sum, { bytes, arrived, state, fills }) => {
     if (fills === 0) return sum;
-    return sum + (fills - 1) * bytes + (state === 'arriving' ? arrived : 0);
+    return sum + Math.round((fills - 1) * bytes) + (state === 'arriving' ? arrived : 0);
   }, 0);
 }
 
