@@ -346,10 +346,11 @@ std::vector<std::pair<int, int>> Weights::missing_slots(const NextUses& uses) {
   }
   std::erase_if(begun_, [&](int slot) { return is_wholly_asked(at(slot)); });
   for (const int slot : begun_) add(slot);
-  std::ranges::sort(found);
-  const auto twice = std::ranges::unique(found);
-  found.erase(twice.begin(), twice.end());
-  return found;
+  std::vector<std::pair<int, int>> ordered;  // each once
+  const auto precedes = [&](uint32_t a, uint32_t b) { return found[a] < found[b]; };
+  for (const uint32_t i : order_of(found.size(), precedes))
+    if (ordered.empty() || ordered.back() != found[i]) ordered.push_back(found[i]);
+  return ordered;
 }
 
 // --- wants ---------------------------------------------------------------------------------------
