@@ -3,6 +3,14 @@
 // then sleeping (std::atomic::wait: futex natively, memory.atomic.wait in wasm). Waking from sleep
 // takes tens of microseconds, leaving a spin a quarter of one.
 #include <pthread.h>
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <ctime>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -28,18 +36,22 @@ inline void relax() {}
 constexpr int kSpins = 20000;
 #endif
 
+// Spins until `word` differs from `old`, or its turns are over; returns its value.
+uint32_t spin_until_change(const std::atomic<uint32_t>& word, uint32_t old, int spins) {
+  uint32_t now = word.load(std::memory_order_acquire);
+  for (int i = 0; i < spins && now == old; ++i) {
+    relax();
+    now = word.load(std::memory_order_acquire);
+  }
+  return now;
+}
+
 // Waits until `word` differs from `old`; returns its new value.
 uint32_t wait_for_change(std::atomic<uint32_t>& word, uint32_t old, int spins) {
-  for (int i = 0; i < spins; ++i) {
-    const uint32_t now = word.load(std::memory_order_acquire);
-    if (now != old) return now;
-    relax();
-  }
-  for (;;) {
-    const uint32_t now = word.load(std::memory_order_acquire);
-    if (now != old) return now;
+  uint32_t now = spin_until_change(word, old, spins);
+  for (; now == old; now = word.load(std::memory_order_acquire))
     word.wait(old, std::memory_order_acquire);
-  }
+  return now;
 }
 
 // Whether counter a is behind counter b. Both wrap around.
@@ -51,6 +63,45 @@ constexpr size_t kJobWords = Pool::kJobBytes / sizeof(uint64_t);
 
 // Every value that several threads poll or change has its own cache line.
 struct Pool::State {
+  // A counter that others wait for while they can do nothing else: a lost wake must not stop them
+  // for ever. On Linux a sleeper looks again ten times a second, since one was lost there once.
+  class Phases {
+   public:
+    uint32_t over() const { return over_.load(std::memory_order_acquire); }
+
+    void end(uint32_t phase) {
+      // Sequentially consistent: either this sees the sleeper, or that sees the new value.
+      over_.store(phase + 1, std::memory_order_seq_cst);
+#if defined(__linux__)
+      if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
+      syscall(SYS_futex, &over_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+#else
+      over_.notify_all();
+#endif
+    }
+
+    void wait_while(uint32_t phase, int turns) {
+      if (spin_until_change(over_, phase, turns) != phase) return;
+#if defined(__linux__)
+      sleepers_.fetch_add(1, std::memory_order_seq_cst);
+      while (over_.load(std::memory_order_seq_cst) == phase) {
+        const timespec most{.tv_sec = 0, .tv_nsec = 100'000'000};
+        syscall(SYS_futex, &over_, FUTEX_WAIT_PRIVATE, phase, &most, nullptr, 0);
+      }
+      sleepers_.fetch_sub(1, std::memory_order_relaxed);
+#else
+      wait_for_change(over_, phase, 0);
+#endif
+    }
+
+   private:
+    std::atomic<uint32_t> over_{0};
+#if defined(__linux__)
+    static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
+    std::atomic<uint32_t> sleepers_{0};
+#endif
+  };
+
   // One for each worker. `taken` has a phase in its high half and, in its low half, how many items
   // of this worker's share were taken in that phase, by this worker or by others.
   struct alignas(64) Worker {
@@ -61,9 +112,9 @@ struct Pool::State {
   };
 
   alignas(64) std::atomic<uint32_t> generation{
-      0};                                      // 2 more for each job; odd while a job is written
-  alignas(64) std::atomic<uint32_t> phase{0};  // how many phases are over
-  alignas(64) std::atomic<int64_t> done{0};    // items of the current phase
+      0};  // 2 more for each job; odd while a job is written
+  alignas(64) Phases phases;
+  alignas(64) std::atomic<int64_t> done{0};  // items of the current phase
   alignas(64) std::atomic<bool> stopping{false};
   std::atomic<int> active{0};  // workers below this number take part
   // The job. It is atomic because a late worker may read it while the next one is written; the
@@ -151,7 +202,7 @@ void Pool::start(void (*call)(const void* job, int worker), const void* job, siz
     uint64_t words[kJobWords] = {};
     std::memcpy(words, job, bytes);
     const uint32_t now = state.generation.load(std::memory_order_relaxed);
-    const uint32_t phase = state.phase.load(std::memory_order_relaxed);
+    const uint32_t phase = state.phases.over();
     state.generation.store(now + 1, std::memory_order_relaxed);
     state.call.store(call, std::memory_order_release);
     for (size_t i = 0; i < kJobWords; ++i) state.job[i].store(words[i], std::memory_order_release);
@@ -167,7 +218,7 @@ void Pool::start(void (*call)(const void* job, int worker), const void* job, siz
 bool Pool::in_time(int worker) {
   State& state = *state_;
   uint32_t& mine = state.workers[static_cast<size_t>(worker)].phase;
-  if (!behind(mine, state.phase.load(std::memory_order_acquire))) return true;
+  if (!behind(mine, state.phases.over())) return true;
   ++mine;
   return false;
 }
@@ -208,13 +259,10 @@ void Pool::finish(int worker, int64_t n, int64_t done) {
   const uint32_t phase = state.workers[static_cast<size_t>(worker)].phase++;
   if (done > 0 && state.done.fetch_add(done, std::memory_order_acq_rel) + done == n) {
     state.done.store(0, std::memory_order_relaxed);
-    state.phase.store(phase + 1, std::memory_order_release);
-    state.phase.notify_all();
+    state.phases.end(phase);
     return;
   }
-  while (!behind(phase, state.phase.load(std::memory_order_acquire))) {
-    wait_for_change(state.phase, phase, state.spins);
-  }
+  while (!behind(phase, state.phases.over())) state.phases.wait_while(phase, state.spins);
 }
 
 }  // namespace sluice
