@@ -19,8 +19,10 @@ export const MODELS = [
   'llama-q6_k.gguf',
   'gemma3-wide-f32.gguf',
   'gpt2-f32.gguf',
+  'lfm2-q8_0.gguf',
   'qwen2-q8_0.gguf',
   'qwen3-q4_k_m.gguf',
+  'qwen3moe-q8_0.gguf',
   LARGE,
 ];
 
