@@ -55,8 +55,8 @@
 //             u64 0                     in place of the draws
 //
 // State that a piece doesn't have is zeros in it, so that all whole pieces of a session are as long
-// as each other. Of recurrent states a piece has the last one, or zeros for one. Pieces of version 1
-// have no part `kept`.
+// as each other. Of recurrent states a piece has the last one, or zeros for one. Pieces of version
+// 1 have no part `kept`.
 //
 // A piece is only taken behind the tokens that it names, for its state depends on them. So of
 // pieces of which some are damaged, lost or of another text, those before them make a session.
