@@ -145,7 +145,8 @@ class Model {
   uint64_t weight_bytes_per_token() const;  // of all uses()
 
   const ExpertCounts& experts() const { return experts_; }
-  bool has_experts(int64_t) const { return experts_.n > 0; }
+  // Whether a layer has stages after its first one, as those of experts.
+  bool has_more_stages(int64_t) const { return experts_.n > 0; }
 
   int embedding_slot() const { return 0; }
   // A layer's slot is followed by those of its experts.

@@ -165,7 +165,8 @@ void Pass::embed(PassState& pass, int64_t first, int64_t n) {
 // Outside of parallel_for's bodies only what never changes may be read (Pool::run).
 bool Pass::run_block(PassState& pass, int64_t layer, size_t stage, int64_t index) {
   take_up(pass);
-  const bool routes = stage == 0 && model_.has_experts(layer);
+  // The stages after the first are made when that has been run for all blocks.
+  const bool more_follow = stage == 0 && model_.has_more_stages(layer);
   const Stage of = pass.stages[stage];
   int64_t first = of.first + index * block_tokens_;
   const int64_t n = std::min(block_tokens_, of.first + of.n_tokens - first);
@@ -176,7 +177,7 @@ bool Pass::run_block(PassState& pass, int64_t layer, size_t stage, int64_t index
     first = 0;
   }
   Points points = pass.points_of(layer);
-  if (routes || experts) points.block_output = false;
+  if (more_follow || stage + 1 < pass.stages.size()) points.block_output = false;
   const Work work{0, layer, first, n, points, of.expert};
   pool_.run([this, work, stage](int worker) {
     Work mine = work;
@@ -190,7 +191,7 @@ bool Pass::run_block(PassState& pass, int64_t layer, size_t stage, int64_t index
     }
     if (work.points.block_output) show(mine, Point::block_output, Buffer::residual);
   });
-  if (routes && index + 1 == n_blocks(pass)) group_by_expert(pass, layer);
+  if (more_follow && index + 1 == n_blocks(pass)) group_by_expert(pass, layer);
   return all_finite();
 }
 

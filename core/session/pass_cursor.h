@@ -64,7 +64,7 @@ struct PassCursor {
   double blocks_done(const Model& model, int64_t n_blocks, size_t n_stages) const {
     const double all = static_cast<double>(n_blocks);
     double in_layer = static_cast<double>(block);
-    if (layer < model.config().n_layers && model.has_experts(layer)) {
+    if (layer < model.config().n_layers && model.has_more_stages(layer)) {
       in_layer = stage == 0
                      ? in_layer / 2
                      : all / 2 * (1 + static_cast<double>(stage) / static_cast<double>(n_stages));

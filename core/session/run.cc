@@ -46,8 +46,10 @@ bool Session::State::reach_slot(int slot) {
 void Session::State::choose_slots() {
   if (runtime.weights->all_resident()) return;
   std::vector<int> slots;
-  for (size_t stage = 1; stage + 1 < pass.stages.size(); ++stage)
-    slots.push_back(runtime.pass->slot(pass, run->cursor.layer, stage));
+  for (size_t stage = 1; stage < pass.stages.size(); ++stage) {
+    const int slot = runtime.pass->slot(pass, run->cursor.layer, stage);
+    if (runtime.model->manifest().is_optional(slot)) slots.push_back(slot);
+  }
   weights_cursor().choose(std::move(slots));
 }
 

@@ -227,6 +227,25 @@ TEST(Observer, IsCalledInTheOrderOfTheSteps) {
   }
 }
 
+// With experts a layer has several stages. Its output is there after the last one.
+TEST(Observer, SeesTheOutputOfALayerWithExpertsOnce) {
+  for (const size_t n_tokens : {size_t{1}, size_t{9}}) {
+    const auto engine = engine_of(build_tiny_model(tiny_model_named("qwen3moe-q4_0")), 2);
+    ASSERT_NE(engine, nullptr);
+    Reader reader;
+    logits_of(*engine, &reader, some_ids(n_tokens, 512), {n_tokens - 1});
+    std::vector<Place> outputs;
+    for (size_t i = 0; i < reader.calls.size(); ++i) {
+      if (reader.calls[i].point != Point::block_output) continue;
+      outputs.push_back(reader.calls[i]);
+      EXPECT_EQ(reader.calls[i - 1].point, Point::ffn_branch);
+    }
+    const std::vector<Place> expected = {{Point::block_output, 0, ""},
+                                         {Point::block_output, 1, ""}};
+    EXPECT_TRUE(outputs == expected);
+  }
+}
+
 // With f32 weights the products and sums can be done again from what was read.
 TEST(Observer, ReadsWhatTheMatricesMultiply) {
   GgufBuilder file = tiny_model_file(tiny_model_named("llama-f32"));
