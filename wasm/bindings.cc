@@ -19,6 +19,7 @@
 
 #include "api/inspect.h"
 #include "api/json.h"
+#include "base/utf8.h"
 #include "chat/chat_template.h"
 #include "chat/reuse.h"
 #include "engine/decode_rate.h"
@@ -183,8 +184,10 @@ class EngineHandle : private PackedKeeper {
   std::string notes() const { return notes_json(engine_ ? engine_->notes() : Notes()); }
   // Only once has_tokenizer().
   const Tokenizer& tokenizer() const { return engine_->tokenizer(); }
+  // Ids may end within a character. Of bytes that are no UTF-8 JavaScript's text would be made with
+  // those behind the string.
   std::string detokenize(const val& ids) const {
-    return has_tokenizer() ? engine_->tokenizer().decode(to_ids(ids)) : "";
+    return has_tokenizer() ? utf8_sanitize(engine_->tokenizer().decode(to_ids(ids))) : "";
   }
   // `chat_template`: "" for the file's own. The time is that of strftime_now.
   std::string apply_template(const std::string& messages, const std::string& kwargs,

@@ -281,7 +281,7 @@ std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& optio
   const std::string shared =
       least == 0 ? ". All of it must be in memory, because its bytes come only once: a file, or a "
                    "model that is kept on the device, can be read again"
-                 : concat("; with layers that take turns in memory it needs ", least, " bytes (",
+                 : concat("; with weights that take turns in memory it needs ", least, " bytes (",
                           human_bytes(least, true), ") at least");
   const bool budgeted = options.memory_budget > 0 && options.memory_budget <= limit;
   Facts facts = {{"neededBytes", all.total()},

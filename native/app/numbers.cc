@@ -65,8 +65,8 @@ constexpr Unit kUnits[] = {
     {"gib", 0x1p30}, {"t", 1e12}, {"tb", 1e12},    {"tib", 0x1p40},
 };
 
-// Nothing if it is no size.
-std::optional<uint64_t> bytes_in(std::string_view rest) {
+// Nothing if it is no size, or below `least`.
+std::optional<uint64_t> bytes_in(std::string_view rest, double least = 1) {
   const auto value = take_number(rest);
   std::string name_of_unit(rest);
   for (char& c : name_of_unit)
@@ -76,7 +76,7 @@ std::optional<uint64_t> bytes_in(std::string_view rest) {
     const double bytes = *value * unit.bytes;
     // A part of a byte is a unit that was forgotten.
     if (unit.bytes == 1 && bytes != std::floor(bytes)) break;
-    if (bytes >= 1 && bytes < 0x1p53) return static_cast<uint64_t>(bytes);
+    if (bytes >= least && bytes < 0x1p53) return static_cast<uint64_t>(bytes);
   }
   return std::nullopt;
 }
@@ -85,13 +85,14 @@ std::optional<uint64_t> bytes_in(std::string_view rest) {
 
 bool is_size(std::string_view text) { return bytes_in(text).has_value(); }
 
-uint64_t read_bytes(const std::string& name, const std::string& text) {
-  if (const auto bytes = bytes_in(text)) return *bytes;
+uint64_t read_bytes(const std::string& name, const std::string& text, double least) {
+  if (const auto bytes = bytes_in(text, least)) return *bytes;
   std::string close = text;
   std::erase(close, ' ');
   std::ranges::replace(close, ',', '.');
   refuse(name,
-         concat("a size from 1 byte on, like 1500000, 300M, 2G or 1.5GiB (units: B, k, M, G, T, or "
+         concat("a size from ", least, least == 1 ? " byte" : " bytes",
+                " on, like 1500000, 300M, 2G or 1.5GiB (units: B, k, M, G, T, or "
                 "KiB, MiB, GiB, TiB",
                 bytes_in(close) ? concat("; without spaces, and with a point: ", printable(close))
                                 : "",

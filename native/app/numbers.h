@@ -26,7 +26,7 @@ std::optional<double> take_number(std::string_view& text);
 
 // True of a size as --memory-budget takes it.
 bool is_size(std::string_view text);
-// Such a size in bytes.
-uint64_t read_bytes(const std::string& name, const std::string& text);
+// Such a size in bytes, from `least` on. Refuses other texts.
+uint64_t read_bytes(const std::string& name, const std::string& text, double least);
 
 }  // namespace sluice::cli

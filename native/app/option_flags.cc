@@ -72,7 +72,7 @@ requires std::is_integral_v<Integer> CLI::Option* add_row(CLI::App& app, const F
 // A number of bytes.
 CLI::Option* add_row(CLI::App& app, const Flagged& option, uint64_t& field) {
   return add_reader(app, option, [option, &field](const std::string& text) {
-    field = read_bytes(option.flags.flags, text);
+    field = read_bytes(option.flags.flags, text, option.row.least);
   });
 }
 

@@ -98,7 +98,7 @@ std::string memory(const Json& info) {
   const uint64_t reread = whole(memory["rereadBytes"]);
   memory_row("least budget", least,
              budget != 0 && budget < least ? "more than the budget: it can't be run"
-                                           : "--memory-budget; then layers are read again",
+                                           : "--memory-budget; then weights are read again",
              true);
   if (reread > 0) {
     memory_row("read again", reread,

@@ -144,7 +144,7 @@ describe('--memory-budget', () => {
     const text = (...args) => sluice(['inspect', bundled, ...args]).out;
     assert.match(
       text(),
-      /^ {2}least budget .* MB {2}--memory-budget; then layers are read again$/m,
+      /^ {2}least budget .* MB {2}--memory-budget; then weights are read again$/m,
     );
     assert.doesNotMatch(text(), /^ {2}read again/m);
     assert.match(

@@ -332,6 +332,13 @@ describe('run --json', () => {
     assert.ok(facts.leastBytes > 1_000_000 && facts.neededBytes > facts.leastBytes);
     assert.equal(sluice(['run', '--memory-budget', '1.5GiB', '-n', '1']).status, 0);
   });
+  it('takes a size of 0 where there may be none, and refuses it elsewhere', () => {
+    assert.equal(sluice(['run', '--snapshot-memory', '0', '-n', '1']).status, 0);
+    const none = sluice(['run', '--memory-budget', '0', '-n', '1']);
+    assert.equal(none.status, 2);
+    assert.match(none.err, /--memory-budget: expected a size from 1 byte on/);
+    assert.match(sluice(['run', '--snapshot-memory', '-1']).err, /a size from 0 bytes on/);
+  });
 });
 
 describe('the program and its surroundings', () => {
