@@ -53,7 +53,7 @@ struct TinyModel {
 
 // All tiny models: llama with every type, qwen2 and qwen3 with every type that has a quantizer, all
 // three with Q4_K_M, other families with a few types, and odd ones. Names are unique. (Another
-// engine's answers for mixtures of experts are in ../shared.)
+// engine's answers for 4-bit mixtures of experts are in ../shared alone.)
 const std::vector<TinyModel>& tiny_models();
 // The model of this name, which must exist.
 const TinyModel& tiny_model_named(std::string_view name);
