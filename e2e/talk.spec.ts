@@ -15,7 +15,7 @@ test('Enter and the button send; answers are drawn as Markdown', async ({ talk, 
   await talk.field.press('Shift+Enter');
   await talk.field.pressSequentially('Line two');
   await expect(talk.field).toHaveValue('Line one\nLine two');
-  expect(await ground()).not.toBe(disabled);
+  await expect.poll(ground).not.toBe(disabled);
   await talk.send.click();
   const first = await talk.answered();
   await expect(talk.mine.locator('.mine-text')).toHaveText('Line one\nLine two', {

@@ -206,7 +206,7 @@ it.each([
   await rig.until('failed');
   const [{ error } = {}] = rig.of('failed');
   expect(error?.code).toBe(code);
-  expect(error?.message).toMatch(/the budget is .*; with layers that take turns .* at least; /);
+  expect(error?.message).toMatch(/the budget is .*; with weights that take turns .* at least; /);
   expect(error?.message.endsWith(end)).toBe(true);
 });
 

@@ -171,10 +171,10 @@ function writeAddress(fragment: string, model: string | null): void {
   }
 }
 
-/** A new model is named at once, so that a reload finds it; what is typed, when the reader rests. */
+/** A new model and the view are named at once, so that a reload finds them; what is typed, when the reader rests. */
 function keepFragment(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let latest = readFragment(location.hash, document.baseURI).model;
+  let { model: latest, view: latestView } = readFragment(location.hash, document.baseURI);
   const linked = computed(linkedModel);
   const own = computed(() => (offer.value?.own === false ? null : linked.value));
   const fragment = computed(() =>
@@ -186,13 +186,14 @@ function keepFragment(): void {
     }),
   );
   effect(() => {
-    const [text, url, mine] = [fragment.value, linked.value, own.value];
+    const [text, url, mine, shown] = [fragment.value, linked.value, own.value, chosenView.value];
     const write = (): void => {
       latest = url;
+      latestView = shown;
       writeAddress(text, mine);
     };
     clearTimeout(timer);
-    timer = setTimeout(write, url === latest ? 250 : 0);
+    timer = setTimeout(write, url === latest && shown === latestView ? 250 : 0);
   });
 }
 
