@@ -237,6 +237,13 @@ void silu_mul(const float* gate, const float* up, int64_t n, float* out) {
   });
 }
 
+void sigmoid_mul(const float* x, const float* gate, int64_t n, float* out) {
+  const auto share = [](F g) { return kept<1.0f>() / (kept<1.0f>() + exp(-g)); };
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(out + i, load<F>(x + i) * share(load<F>(gate + i)));
+  for (; i < n; ++i) out[i] = x[i] * share(splat(gate[i]))[0];
+}
+
 void gelu(const float* x, int64_t n, float* out) {
   for (int64_t i = 0; i < n; i += kLanes) {
     const F a = load<F>(x + i);
@@ -311,6 +318,7 @@ constexpr Kernels make_table(const char* name, bool (*supported)()) {
       .center = center,
       .add = add,
       .silu_mul = silu_mul,
+      .sigmoid_mul = sigmoid_mul,
       .gelu = gelu,
       .rope_halves = rope_halves,
       .rope_adjacent = rope_adjacent,

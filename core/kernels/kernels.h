@@ -138,6 +138,8 @@ struct Kernels {
   void (*add)(const float* x, int64_t n, float* out);  // out[i] = out[i] + x[i]
   // out[i] = (gate[i] / (1 + exp(-gate[i]))) * up[i]; out may be gate.
   void (*silu_mul)(const float* gate, const float* up, int64_t n, float* out);
+  // out[i] = x[i] * (1 / (1 + exp(-gate[i]))); out may be x or gate.
+  void (*sigmoid_mul)(const float* x, const float* gate, int64_t n, float* out);
   // GELU in its tanh form, x / 2 * (1 + tanh(u)) with u = sqrt(2 / pi) * (x + 0.044715 x^3), which
   // equals x / (1 + exp(-2u)): out[i] = x[i] / (1 + exp(-t)), t = x[i] * (0x1.988454p+0 +
   // 0x1.2444f2p-4 * (x[i] * x[i])). n is a multiple of 16; out may be x.

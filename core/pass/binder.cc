@@ -77,7 +77,7 @@ Linear Binder::linear(Phase phase, std::string_view name, int64_t rows, int64_t 
 }
 
 Qkv Binder::qkv(const LayerShape& shape, Biases biases) {
-  const int64_t q = shape.q_rows(), kv = shape.kv_rows(), cols = model_.config_.n_embd;
+  const int64_t q = shape.q_width(), kv = shape.kv_rows(), cols = model_.config_.n_embd;
   if (has("attn_qkv.weight")) {
     const Source all = source("attn_qkv", q + 2 * kv, cols, biases);
     return {linear_rows(Phase::qkv, all, 0, q, Buffer::q),

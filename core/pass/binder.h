@@ -39,7 +39,8 @@ class Binder {
   Linear linear(Phase phase, std::string_view name, int64_t rows, int64_t cols,
                 Buffer out = Buffer::branch, Biases biases = Biases::optional);
   // The queries, keys and values of a layer with this shape, from rows of n_embd numbers: of
-  // attn_qkv, whose rows are those of q, then k, then v, or of attn_q, attn_k and attn_v.
+  // attn_qkv, whose rows are those of q, then k, then v, or of attn_q, attn_k and attn_v. Rows of q
+  // are those of each head and then, if the layer is gated, of its gate.
   Qkv qkv(const LayerShape& shape, Biases biases = Biases::optional);
   // The short convolution of a layer with this shape, from rows of n_embd numbers: of
   // shortconv.in_proj, with the rows of b, then c, then x, and shortconv.conv.weight.

@@ -8,18 +8,19 @@ namespace sluice {
 // --- memory --------------------------------------------------------------------------------------
 
 Pass::Widths Pass::widths_of(const Model& model) {
-  int64_t q = 0, kv = 0, ff = 0, heads = kTileQueries, head_dim = 0;
+  int64_t q = 0, kv = 0, attended = 0, ff = 0, heads = kTileQueries, head_dim = 0;
   for (const LayerShape& layer : model.layers()) {
-    q = std::max({q, layer.q_rows(), layer.conv_channels});
+    q = std::max({q, layer.q_width(), layer.conv_channels});
     kv = std::max({kv, layer.kv_rows(), layer.conv_channels});
+    attended = std::max({attended, layer.q_rows(), layer.conv_channels});
     ff = std::max(ff, layer.n_ff);
     heads = std::max(heads, layer.n_heads);
     head_dim = std::max(head_dim, layer.head_dim);
   }
   const int64_t n_embd = model.config().n_embd;
-  Widths widths{{q, kv, kv, q, ff, ff, std::max(n_embd, model.experts().n)},
+  Widths widths{{q, kv, kv, attended, ff, ff, std::max(n_embd, model.experts().n)},
                 0,
-                std::max({n_embd, q, ff}),
+                std::max({n_embd, attended, ff}),
                 std::min<int64_t>(heads, kMaxQueries),
                 head_dim};
   for (int64_t& row : widths.rows) widths.block += row = padded_rows(row);

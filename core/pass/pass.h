@@ -149,7 +149,7 @@ class Pass {
   // no worker idle.
   void project(const Work& work, const Norm& norm, const Qkv& qkv);
   // Norms and rotates queries and keys, and stores keys and values. Then all query heads of the
-  // layer attend: attended[heads * head_dim].
+  // layer attend: attended[heads * head_dim], times the sigmoid of their gates if it is gated.
   void attend(const Work& work, const HeadNorms& norms);
   // In place of attention, a short convolution (ShortConv): for each channel, of u = b * x the
   // weighted sum over this token and those before it, times c: attended[channels].

@@ -282,7 +282,8 @@ void Pass::attend(const Work& work, const HeadNorms& norms) {
 }
 
 // Norms and rotates one token's query heads that share a KV head. If the layer has a cache of its
-// own, does the same with the key, and stores the key and value.
+// own, does the same with the key, and stores the key and value. Gates, which lie between the
+// heads, come to lie after them: attention reads the heads of a KV head one after the other.
 void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token,
                             int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
@@ -300,7 +301,17 @@ void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t to
     turn(head, rope.cos(position), rope.sin(position), rope.n_pairs());
   };
   const int64_t group = shape.n_heads / shape.n_kv_heads;
-  float* q = row(Buffer::q, work, token, shape.q_rows()) + kv_head * group * shape.head_dim;
+  const int64_t width = group * shape.head_dim;
+  float* q =
+      row(Buffer::q, work, token, shape.q_width()) + kv_head * (shape.q_width() / shape.n_kv_heads);
+  if (shape.gated) {
+    float* gates = worker(work.worker).one.rows_of(width).row(0);
+    for (int64_t i = 0; i < group; ++i) {
+      std::copy_n(q + (2 * i + 1) * shape.head_dim, shape.head_dim, gates + i * shape.head_dim);
+      std::copy_n(q + 2 * i * shape.head_dim, shape.head_dim, q + i * shape.head_dim);
+    }
+    std::copy_n(gates, width, q + width);
+  }
   for (int64_t i = 0; i < group; ++i) rotate(q + i * shape.head_dim, norms.q);
   if (shape.cache != work.layer) return;
   float* k = row(Buffer::k, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
@@ -313,24 +324,31 @@ void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t to
 void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
   const int64_t group = shape.n_heads / shape.n_kv_heads;
+  const int64_t width = group * shape.head_dim;
   const KvCache& kv = now_->timeline->keys_values(shape.cache);
   const auto chunk_of = [&](int64_t c) { return kv.chunk(shape.cache, kv_head, c); };
-  for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head += kMaxQueries) {
+  const float* q =
+      row(Buffer::q, work, token, shape.q_width()) + kv_head * (shape.q_width() / shape.n_kv_heads);
+  const int64_t q_stride = padded_rows(shape.q_width());
+  float* out = row(Buffer::attended, work, token, shape.q_rows()) + kv_head * width;
+  const int64_t out_stride = padded_rows(shape.q_rows());
+  for (int64_t head = 0; head < group; head += kMaxQueries) {
     const int64_t at = head * shape.head_dim;
-    const Heads heads{
-        .q = row(Buffer::q, work, token, shape.q_rows()) + at,
-        .q_stride = padded_rows(shape.q_rows()),
-        .position = now_->first_position + work.first_token + token,
-        .end = now_->first_position + now_->n_tokens,
-        .window = shape.window,
-        .both_ways = shape.both_ways,
-        .n_tokens = static_cast<int>(n_tokens),
-        .n_heads = static_cast<int>(std::min<int64_t>(kMaxQueries, (kv_head + 1) * group - head)),
-        .head_dim = static_cast<int>(shape.head_dim),
-        .scale = shape.scale};
-    sluice::attend(kernels_, chunk_of, heads,
-                   row(Buffer::attended, work, token, shape.q_rows()) + at,
-                   padded_rows(shape.q_rows()), worker(work.worker).attention);
+    const Heads heads{.q = q + at,
+                      .q_stride = q_stride,
+                      .position = now_->first_position + work.first_token + token,
+                      .end = now_->first_position + now_->n_tokens,
+                      .window = shape.window,
+                      .both_ways = shape.both_ways,
+                      .n_tokens = static_cast<int>(n_tokens),
+                      .n_heads = static_cast<int>(std::min<int64_t>(kMaxQueries, group - head)),
+                      .head_dim = static_cast<int>(shape.head_dim),
+                      .scale = shape.scale};
+    sluice::attend(kernels_, chunk_of, heads, out + at, out_stride, worker(work.worker).attention);
+  }
+  for (int64_t t = 0; shape.gated && t < n_tokens; ++t) {
+    float* made = out + t * out_stride;
+    kernels_.sigmoid_mul(made, q + t * q_stride + width, width, made);
   }
 }
 

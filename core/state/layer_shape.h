@@ -20,6 +20,9 @@ struct LayerShape {
   int64_t window = 0;
   bool both_ways = false;
   float scale = 1;  // factor of the scores
+  // Whether each query head has a gate of head_dim numbers, whose sigmoid multiplies what the head
+  // attends to. The rows of a head's gate follow those of its query.
+  bool gated = false;
 
   // A short convolution in place of attention (ShortConv in pass/model.h): its channels; 0: none.
   int64_t conv_channels = 0;
@@ -27,6 +30,7 @@ struct LayerShape {
   int64_t state = 0;
 
   int64_t q_rows() const { return n_heads * head_dim; }
+  int64_t q_width() const { return gated ? 2 * q_rows() : q_rows(); }  // with the gates
   int64_t kv_rows() const { return n_kv_heads * head_dim; }
 };
 

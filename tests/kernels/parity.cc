@@ -326,6 +326,14 @@ void check_vectors(const Kernels& kernels, Report& report) {
     kernels.silu_mul(got.data(), weight.data(), n, got.data());
     report.equal("silu_mul" + length, got.data(), want.data(), n);
 
+    for (size_t i = 0; i < size; ++i) want[i] = x[i] * (1.0f / (1.0f + exp_f32(-weight[i])));
+    kernels.sigmoid_mul(x.data(), weight.data(), n, got.data());
+    report.equal("sigmoid_mul" + length, got.data(), want.data(), n);
+    for (size_t i = 0; i < size; ++i) want[i] = x[i] * (1.0f / (1.0f + exp_f32(-x[i])));
+    got = x;
+    kernels.sigmoid_mul(got.data(), got.data(), n, got.data());
+    report.equal("sigmoid_mul in place" + length, got.data(), want.data(), n);
+
     const float mean = reduce(n, 0.0f, plus, [&](int64_t i) { return x[static_cast<size_t>(i)]; }) /
                        static_cast<float>(n);
     for (size_t i = 0; i < size; ++i) want[i] = x[i] - mean;
