@@ -299,6 +299,8 @@ float sum_exp(const float* x, int64_t n, float max) {
 }
 
 #include "kernels/attention.inl"
+//
+#include "kernels/delta_rule.inl"
 
 // ---- The table --------------------------------------------------------------------------------
 
@@ -326,6 +328,7 @@ constexpr Kernels make_table(const char* name, bool (*supported)()) {
       .store_v = store_v,
       .paired_halves = kHalfVectors == 2,
       .attend = attend,
+      .delta_rule = delta_rule,
       .max = max,
       .sum_exp = sum_exp,
   });

@@ -104,6 +104,31 @@ constexpr int64_t attend_scratch(KvType type, int n_tokens, int n_heads, int hea
          (wide ? kKvChunk * (head_dim + padded) : 0);
 }
 
+// One value head of a linear attention by the gated delta rule, over n_tokens tokens. Its state M
+// has one number for each key and value of the head, as [head_dim / 16][head_dim keys][16 values].
+// For each token, its keys k, query q and values v, with M from the token before:
+//   kq = sum of k[i] * q[i] (16 virtual lanes)
+//   for each value j, i ascending: of_k = sum of M[i][j] * k[i], of_q = sum of M[i][j] * q[i]
+//   d[j] = (v[j] - of_k * decay) * beta
+//   out[j] = of_q * decay + d[j] * kq
+//   M[i][j] = M[i][j] * decay + d[j] * k[i]
+// So the old state decays, d of it is replaced along k, and q reads the new one.
+struct DeltaRule {
+  const float* q;  // [n_tokens][stride], of which [head_dim] count; k and v likewise
+  const float* k;
+  const float* v;
+  int64_t stride;
+  const float* decay;  // [n_tokens]
+  const float* beta;   // [n_tokens]
+  const float* from;   // the state before the first token
+  float* to;           // the state after the last one; may be `from`
+  float* out;          // [n_tokens][out_stride], of which [head_dim] are written
+  int64_t out_stride;
+  int n_tokens;  // 1 to kDeltaTokens
+  int head_dim;  // a multiple of 16
+};
+inline constexpr int kDeltaTokens = 64;
+
 struct Kernels {
   const char* name;
   bool (*supported)();  // whether this machine can run the table
@@ -158,6 +183,7 @@ struct Kernels {
                   float* v_scales);
   bool paired_halves;  // the cache's halves lie in pairs (KvChunk)
   void (*attend)(const Attend& attend);
+  void (*delta_rule)(const DeltaRule& rule);
 
   // Of logits: the largest, and the sum of exp(x - max). Both by 16 virtual lanes.
   float (*max)(const float* x, int64_t n);

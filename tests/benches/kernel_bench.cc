@@ -1,7 +1,7 @@
 // A benchmark, not a test. It measures the kernels of each table: ns per (1 row x 32 weights x 1
 // token) on one thread with the weights in the second-level cache, then the rate at which the
 // decode kernels read weights from memory. kernel_bench [TABLE [KERNEL]] measures only that table
-// and only decode, gemm, float, vectors, attention or stream.
+// and only decode, gemm, float, vectors, attention, delta or stream.
 //
 // For comparison, hand-written loops with these layouts on a Xeon (Sapphire Rapids):
 //   AVX2          Q4_0 GEMM 8x4 0.27-0.29
@@ -97,6 +97,7 @@ class Bench {
     }
     if (wanted("vectors")) vectors();
     if (wanted("attention")) attention();
+    if (wanted("delta")) delta_rule();
     for (const Type type : {Type::Q4_0, Type::Q8_0}) {
       if (wanted("stream")) stream(type);
     }
@@ -212,6 +213,33 @@ class Bench {
                                           : "q8_0",
                     heads, tokens, ns / kKvChunk / static_cast<double>(queries));
       }
+    }
+  }
+
+  // One value head: its state has kDim keys for as many values.
+  void delta_rule() {
+    constexpr int kDim = 128;
+    const AlignedBuffer state = *AlignedBuffer::allocate(4 * kDim * kDim, "state");
+    std::memset(state.data(), 0, state.size());
+    const std::vector<float> rows(3 * kDim * kDeltaTokens, 0.01f), halves(kDeltaTokens, 0.5f);
+    std::vector<float> out(kDim * kDeltaTokens);
+    for (const int tokens : {1, 16, kDeltaTokens}) {
+      const float* q = rows.data();
+      const DeltaRule rule{q,
+                           q + kDim,
+                           q + 2 * kDim,
+                           3 * kDim,
+                           halves.data(),
+                           halves.data(),
+                           state.as<float>(),
+                           state.as<float>(),
+                           out.data(),
+                           kDim,
+                           tokens,
+                           kDim};
+      const double ns = time_ns([&] { kernels_.delta_rule(rule); });
+      std::printf("  delta_rule   %2d tokens  %6.2f ns/(16 numbers of the state x token)\n", tokens,
+                  ns * 16 / kDim / kDim / tokens);
     }
   }
 

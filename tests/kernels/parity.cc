@@ -382,6 +382,62 @@ void check_vectors(const Kernels& kernels, Report& report) {
   }
 }
 
+// A head of a linear attention, by the definition. Its tokens come in one call or in two, from one
+// place to another or in place.
+void check_delta_rule(const Kernels& kernels, Report& report) {
+  Random random(11);
+  for (const int dim : {16, 32, 48, 128}) {
+    for (const int n_tokens : {1, 2, 5, kDeltaTokens}) {
+      const auto n = static_cast<size_t>(dim), tokens = static_cast<size_t>(n_tokens);
+      const size_t stride = 3 * n + 5, out_stride = n + 3;
+      Floats rows(tokens * stride), decay(tokens), beta(tokens), state(n * n);
+      const float least = dim == 48 ? -1.0f : 0.0f;  // any numbers give the same bits
+      for (float& x : rows) x = random.uniform();
+      for (float& x : decay) x = std::max(random.uniform(), least);
+      for (float& x : beta) x = std::max(random.uniform(), least);
+      for (float& x : state) x = random.uniform();
+      Floats m = state, want(tokens * out_stride, NAN);
+      for (size_t t = 0; t < tokens; ++t) {
+        const float *q = &rows[t * stride], *k = q + n, *v = k + n;
+        const float kq = reduce(dim, 0.0f, plus, [&](int64_t i) { return k[i] * q[i]; });
+        for (size_t j = 0; j < n; ++j) {
+          float* column = &m[j / 16 * n * 16 + j % 16];
+          float of_k = 0, of_q = 0;
+          for (size_t i = 0; i < n; ++i) {
+            of_k = of_k + column[16 * i] * k[i];
+            of_q = of_q + column[16 * i] * q[i];
+          }
+          const float d = (v[j] - of_k * decay[t]) * beta[t];
+          want[t * out_stride + j] = of_q * decay[t] + d * kq;
+          for (size_t i = 0; i < n; ++i) column[16 * i] = column[16 * i] * decay[t] + d * k[i];
+        }
+      }
+      const std::string what =
+          "delta_rule of " + std::to_string(dim) + " keys, " + std::to_string(n_tokens) + " tokens";
+      for (const int first : {n_tokens, n_tokens / 3}) {
+        for (const bool in_place : {false, true}) {
+          if (first == 0) continue;
+          Floats to(n * n, NAN), got(tokens * out_stride, NAN);
+          if (in_place) to = state;
+          const float* from = in_place ? to.data() : state.data();
+          for (int begin = 0; begin < n_tokens; begin += first) {
+            const auto at = static_cast<size_t>(begin);
+            const float* q = &rows[at * stride];
+            kernels.delta_rule({q, q + n, q + 2 * n, static_cast<int64_t>(stride), &decay[at],
+                                &beta[at], from, to.data(), &got[at * out_stride],
+                                static_cast<int64_t>(out_stride), std::min(first, n_tokens - begin),
+                                dim});
+            from = to.data();
+          }
+          report.equal(what + ", state", to.data(), m.data(), static_cast<int64_t>(n * n));
+          for (size_t t = 0; t < tokens; ++t)
+            report.equal(what + ", output", &got[t * out_stride], &want[t * out_stride], dim);
+        }
+      }
+    }
+  }
+}
+
 // exp alone: sum_exp of one value with max 0.
 void check_exp(const Kernels& kernels, Report& report) {
   Random random(6);
@@ -410,6 +466,7 @@ const std::vector<Check>& checks() {
       {"store", check_store},
       {"attend", check_attend},
       {"attend_window", check_attend_window},
+      {"delta_rule", check_delta_rule},
   };
   return kChecks;
 }
