@@ -7,14 +7,18 @@ namespace sluice {
 namespace {
 
 // Old converters repeat the angles of RoPE in each layer; newer ones name the scales that
-// activations had when the weights were quantized. Neither counts in a pass.
-bool has_no_effect(std::string_view tensor) {
+// activations had when the weights were quantized. Blocks after the layers only draft tokens. None
+// of them counts in a pass.
+bool has_no_effect(std::string_view tensor, const Config& config) {
   if (tensor.ends_with(".input_scale")) return true;
   if (!tensor.starts_with("blk.")) return false;
   const size_t end = tensor.find_first_not_of("0123456789", 4);
   if (end == 4 || end == tensor.npos) return false;
   const std::string_view name = tensor.substr(end);
-  return name == ".rope_freqs.weight" || name.starts_with(".attn_rot_embd");
+  if (name == ".rope_freqs.weight" || name.starts_with(".attn_rot_embd")) return true;
+  for (int64_t block = config.n_layers; block < config.n_blocks; ++block)
+    if (tensor.substr(4, end - 4) == concat(block) && name.starts_with('.')) return true;
+  return false;
 }
 
 }  // namespace
@@ -234,7 +238,10 @@ int Binder::optional_vector(std::string_view name, int64_t length) {
 
 Status Binder::finish() {
   SLUICE_TRY(status_);
-  return model_.manifest_.check_no_others(gguf_, model_.config_.architecture, has_no_effect);
+  std::vector<uint8_t> idle;
+  for (const TensorInfo& tensor : gguf_.tensors)
+    idle.push_back(has_no_effect(tensor.name, model_.config_));
+  return model_.manifest_.check_no_others(gguf_, model_.config_.architecture, std::move(idle));
 }
 
 }  // namespace sluice

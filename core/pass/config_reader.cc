@@ -101,7 +101,9 @@ Result<Config> read_config(const Gguf& gguf, std::string_view architecture) {
   SLUICE_ASSIGN(const auto name, gguf.get_string("general.name"));
   config.name = name.value_or("");
   ConfigReader reader(gguf, architecture);
-  config.n_layers = reader.integer("block_count", -1, kMaxLayers);
+  config.n_blocks = reader.integer("block_count", -1, kMaxLayers);
+  config.n_layers =
+      config.n_blocks - reader.integer_or_0("nextn_predict_layers", 0, config.n_blocks - 1);
   config.n_embd = reader.integer("embedding_length", -1, kMaxWidth);
   config.context_length = reader.integer("context_length", -1, kMaxContext);
   SLUICE_TRY(reader.status());

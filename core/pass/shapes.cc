@@ -67,7 +67,7 @@ Result<ExpertCounts> read_experts(ConfigReader& reader, const Config& config) {
 Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config,
                                             const LayerKinds& kinds) {
   const ExpertCounts& mixture = kinds.experts;
-  const int64_t n = config.n_layers;
+  const int64_t n = config.n_blocks;
   const uint64_t experts = mixture.n > 0 ? 0 : reader.count("expert_count");
   constexpr std::string_view kWidth = "feed_forward_length";
   constexpr std::string_view kOfExpert = "expert_feed_forward_length";
@@ -87,9 +87,10 @@ Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& 
                       {{"key", reader.key("expert_count")}, {"value", concat(experts)}});
   }
   size_t attending = 0;  // the first layer with attention
-  while (attending + 1 < n_kv_heads.size() && n_kv_heads[attending] == 0) ++attending;
+  while (attending + 1 < static_cast<size_t>(config.n_layers) && n_kv_heads[attending] == 0)
+    ++attending;
   SLUICE_ASSIGN(const int64_t head_dim, read_head_dim(reader, config.n_embd, n_heads[attending]));
-  std::vector<LayerShape> layers(static_cast<size_t>(n));
+  std::vector<LayerShape> layers(static_cast<size_t>(config.n_layers));
   for (size_t i = 0; i < layers.size(); ++i) {
     LayerShape& layer = layers[i];
     layer.n_ff = n_ff[i];

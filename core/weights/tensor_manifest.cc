@@ -1,6 +1,7 @@
 #include "weights/tensor_manifest.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.h"
 #include "quant/quant.h"
@@ -101,12 +102,10 @@ Result<int> TensorManifest::add_vector_part(const Gguf& gguf, std::string_view n
 }
 
 Status TensorManifest::check_no_others(const Gguf& gguf, std::string_view architecture,
-                                       bool (*has_no_effect)(std::string_view)) const {
-  std::vector<uint8_t> added(gguf.tensors.size());
+                                       std::vector<uint8_t> idle) const {
+  std::vector<uint8_t> added = std::move(idle);
+  added.resize(gguf.tensors.size());
   for (const Piece& piece : pieces_) added[piece.tensor_index] = 1;
-  if (has_no_effect != nullptr) {
-    for (size_t i = 0; i < added.size(); ++i) added[i] |= has_no_effect(gguf.tensors[i].name);
-  }
   const auto other = std::ranges::find(added, 0);
   if (other == added.end()) return {};
   const TensorInfo& tensor = gguf.tensors[static_cast<size_t>(other - added.begin())];

@@ -58,11 +58,11 @@ class TensorManifest {
   Result<int> add_vector_part(const Gguf& gguf, std::string_view name, int slot, int64_t all,
                               int64_t first, int64_t length);
 
-  // Fails with unsupported_model if the file has a tensor of which no piece was added, unless
-  // has_no_effect (null: none has none) says so of its name: without it the model may compute
-  // something else.
+  // Fails with unsupported_model if the file has a tensor of which no piece was added: without it
+  // the model may compute something else. `idle` is empty, or has 1 in the places of tensors that
+  // have no effect.
   Status check_no_others(const Gguf& gguf, std::string_view architecture,
-                         bool (*has_no_effect)(std::string_view tensor) = nullptr) const;
+                         std::vector<uint8_t> idle = {}) const;
 
   int add_slot() { return n_slots_++; }  // after all others
   // Numbers the slots anew, without optional ones. Before any piece is added.

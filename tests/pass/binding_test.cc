@@ -362,5 +362,42 @@ TEST(Binding, TensorsWithoutEffectAreIgnored) {
   }
 }
 
+// The file of three blocks of which the last one drafts gives the bits of that with two layers, and
+// takes no more memory.
+TEST(Binding, BlocksThatDraftAreLeftOut) {
+  TinyModel tiny = tiny_model_named("llama-odd-q4_0");
+  GgufBuilder file = tiny_model_file(tiny);
+  tiny.n_layers = 2;
+  const GgufBuilder without = tiny_model_file(tiny);
+  const std::string expected = hash_of_file(without);
+  EXPECT_NE(hash_of_file(file), expected);
+  file.kv_u32("llama.nextn_predict_layers", 1);
+  add_vector(file, "blk.2.nextn.enorm.weight", std::vector<float>(64, 1));
+  file.kv_array<uint32_t>("llama.feed_forward_length", ValueType::u32, {96, 96, 96});
+  EXPECT_EQ(hash_of_file(file), expected);
+  const auto drafts = plan_memory(*parse_gguf(as_bytes(file.build())), small(64));
+  const auto plan = plan_memory(*parse_gguf(as_bytes(without.build())), small(64));
+  ASSERT_TRUE(drafts.has_value() && plan.has_value());
+  EXPECT_EQ(drafts->weights, plan->weights);
+  EXPECT_EQ(drafts->per_token, plan->per_token);
+  // Under the least budget, and from a stream.
+  const TemporaryFile on_disk(file.build());
+  LoadOptions least = small(64);
+  least.memory_budget = drafts->least;
+  const auto engine = Engine::open(on_disk.path(), least);
+  ASSERT_TRUE(engine.has_value()) << engine.error().message;
+  EXPECT_EQ(waiting_hash(**engine, some_ids(12, 509)), expected);
+  for (const char* name : {"blk.3.attn_norm.weight", "blk.1.nextn.enorm.weight", "blk.2x.a"}) {
+    GgufBuilder other = file;
+    add_vector(other, name, {1});
+    expect_refused(other, Code::unsupported_model, name);
+  }
+  for (const uint32_t n : {3u, 4u, 0xffffffffu}) {
+    file.kv_u32("llama.nextn_predict_layers", n);
+    expect_refused(file, Code::bad_file,
+                   concat("nextn_predict_layers is ", n, "; expected 0 to 2"));
+  }
+}
+
 }  // namespace
 }  // namespace sluice
