@@ -55,6 +55,12 @@ float tanh_f32(float x) {
   return static_cast<float>(x < 0 ? -tanh : tanh);
 }
 
+float sigmoid_f32(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
+
+float softplus_f32(float x) {
+  return x > 20.0f ? x : static_cast<float>(log_f64(1.0 + static_cast<double>(exp_f32(x))));
+}
+
 double exp_f64(double x) {
   if (x < -708.0) return 0.0;
   if (x > 709.0) return std::numeric_limits<double>::infinity();

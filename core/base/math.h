@@ -9,6 +9,8 @@ namespace sluice {
 float exp_f32(float x);
 // NaN stays NaN. The error is below 0.51 of the result's last place.
 float tanh_f32(float x);
+float sigmoid_f32(float x);   // 1 / (1 + e^-x)
+float softplus_f32(float x);  // log(1 + e^x), x above 20; error below 2e-7 of it, or 1e-15
 
 // Natural logarithm. 0 gives -infinity, a negative x gives NaN. Relative error below 1e-14.
 double log_f64(double x);

@@ -99,10 +99,22 @@ ShortConv Binder::short_conv(const LayerShape& shape) {
   ShortConv conv{{linear_rows(Phase::qkv, all, 0, n, Buffer::q),
                   linear_rows(Phase::qkv, all, n, n, Buffer::k),
                   linear_rows(Phase::qkv, all, 2 * n, n, Buffer::v)}};
-  if (status_.has_value())
-    conv.kernel = keep(model_.manifest_.add_vectors(gguf_, concat(prefix_, "shortconv.conv.weight"),
-                                                    slot_, n, shape.state / n + 1));
+  conv.kernel = vectors("shortconv.conv.weight", n, shape.state / n + 1);
   return conv;
+}
+
+DeltaNet Binder::delta_net(const LayerShape& shape, float eps) {
+  const DeltaShape& delta = shape.delta;
+  const int64_t heads = delta.n_value_heads, cols = model_.config_.n_embd;
+  DeltaNet net{.mixed = linear(Phase::qkv, "attn_qkv", delta.channels(), cols, Buffer::q),
+               .gate = linear(Phase::qkv, "attn_gate", delta.value_rows(), cols, Buffer::k),
+               .beta = linear(Phase::qkv, "ssm_beta", heads, cols, Buffer::v),
+               .alpha = linear(Phase::qkv, "ssm_alpha", heads, cols, Buffer::branch)};
+  net.kernel = vectors("ssm_conv1d.weight", delta.channels(), delta.conv_tokens);
+  net.decay = vector("ssm_a", heads);
+  net.decay_bias = vector("ssm_dt.bias", heads);
+  net.norm = rms_norm("ssm_norm", delta.head_dim, eps);
+  return net;
 }
 
 GateUp Binder::gate_up(const LayerShape& shape) {
@@ -230,6 +242,11 @@ int Binder::table(std::string_view name, int64_t rows, int64_t cols) {
 int Binder::vector(std::string_view name, int64_t length) {
   if (!status_.has_value()) return -1;
   return keep(model_.manifest_.add_vector(gguf_, concat(prefix_, name), slot_, length));
+}
+
+int Binder::vectors(std::string_view name, int64_t n, int64_t length) {
+  if (!status_.has_value()) return -1;
+  return keep(model_.manifest_.add_vectors(gguf_, concat(prefix_, name), slot_, n, length));
 }
 
 int Binder::optional_vector(std::string_view name, int64_t length) {

@@ -45,6 +45,9 @@ class Binder {
   // The short convolution of a layer with this shape, from rows of n_embd numbers: of
   // shortconv.in_proj, with the rows of b, then c, then x, and shortconv.conv.weight.
   ShortConv short_conv(const LayerShape& shape);
+  // The gated delta net of a layer with this shape, from rows of n_embd numbers: of attn_qkv,
+  // attn_gate, ssm_beta and ssm_alpha; with ssm_conv1d.weight, ssm_a, ssm_dt.bias and ssm_norm.
+  DeltaNet delta_net(const LayerShape& shape, float eps);
   // Gate and up of a layer with this shape, from rows of n_embd numbers: of ffn_gate and ffn_up or,
   // if there is no ffn_gate and ffn_up has 2 * n_ff rows, of ffn_up, with the gate's rows first.
   GateUp gate_up(const LayerShape& shape);
@@ -89,6 +92,7 @@ class Binder {
   int matrix_rows(std::string_view name, int64_t all_rows, int64_t cols, int64_t first,
                   int64_t rows);
   int vector_part(std::string_view name, int64_t all, int64_t first, int64_t length);
+  int vectors(std::string_view name, int64_t n, int64_t length);
   void late_table();
   int used(Phase phase, int matrix);
   int keep(Result<int> handle);

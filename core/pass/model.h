@@ -75,6 +75,17 @@ struct ShortConv {
   int kernel = -1;  // [channels][tokens], the present token's weight last
 };
 
+// A gated delta net, in place of attention. Its inputs are `mixed`, the rows of q, k and v, which
+// are convolved over time; `gate` of its output; and for each value head what says how much of its
+// state a token replaces (beta), and how much decays before.
+struct DeltaNet {
+  Linear mixed, gate, beta, alpha;
+  int kernel = -1;      // [channels][tokens], the present token's weight last
+  int decay = -1;       // [value heads]: the state's factor is exp(decay * softplus(alpha + bias))
+  int decay_bias = -1;  // [value heads]
+  Norm norm = {};       // [head_dim], of each head's output; its eps is also that of q and k
+};
+
 // The two products of a gated feed-forward part's input.
 struct GateUp {
   Linear gate, up;

@@ -8,19 +8,22 @@ namespace sluice {
 // --- memory --------------------------------------------------------------------------------------
 
 Pass::Widths Pass::widths_of(const Model& model) {
-  int64_t q = 0, kv = 0, attended = 0, ff = 0, heads = kTileQueries, head_dim = 0;
+  int64_t q = 0, k = 0, v = 0, attended = 0, ff = 0, heads = kTileQueries, head_dim = 0;
+  int64_t branch = std::max(model.config().n_embd, model.experts().n);
   for (const LayerShape& layer : model.layers()) {
-    q = std::max({q, layer.q_width(), layer.conv_channels});
-    kv = std::max({kv, layer.kv_rows(), layer.conv_channels});
-    attended = std::max({attended, layer.q_rows(), layer.conv_channels});
+    const DeltaShape& delta = layer.delta;
+    q = std::max({q, layer.q_width(), layer.conv_channels, delta.channels()});
+    k = std::max({k, layer.kv_rows(), layer.conv_channels, delta.value_rows()});
+    v = std::max({v, layer.kv_rows(), layer.conv_channels, delta.n_value_heads});
+    attended = std::max({attended, layer.q_rows(), layer.conv_channels, delta.value_rows()});
+    branch = std::max(branch, delta.n_value_heads);
     ff = std::max(ff, layer.n_ff);
     heads = std::max(heads, layer.n_heads);
     head_dim = std::max(head_dim, layer.head_dim);
   }
-  const int64_t n_embd = model.config().n_embd;
-  Widths widths{{q, kv, kv, attended, ff, ff, std::max(n_embd, model.experts().n)},
+  Widths widths{{q, k, v, attended, ff, ff, branch},
                 0,
-                std::max({n_embd, attended, ff}),
+                std::max({model.config().n_embd, attended, ff}),
                 std::min<int64_t>(heads, kMaxQueries),
                 head_dim};
   for (int64_t& row : widths.rows) widths.block += row = padded_rows(row);

@@ -154,6 +154,11 @@ class Pass {
   // In place of attention, a short convolution (ShortConv): for each channel, of u = b * x the
   // weighted sum over this token and those before it, times c: attended[channels].
   void short_conv(const Work& work, const Norm& norm, const ShortConv& conv);
+  // In place of attention, a gated delta net (DeltaNet): q, k and v are convolved over time and go
+  // through SiLU, q and k are scaled to norm 1, q then by 1 / sqrt(head_dim). Value head h uses key
+  // head h % n_key_heads. attended[value heads * head_dim] is what its state gives (DeltaRule),
+  // normed, times SiLU(gate).
+  void delta_net(const Work& work, const Norm& norm, const DeltaNet& net);
   // residual += the product with attended. If `norm` is given, the product is normed first.
   void attention_output(const Work& work, const Linear& output, const Norm& norm = {});
   // hidden = activation(gate) * up, two products with the normed residual. gate.out is
@@ -226,6 +231,8 @@ class Pass {
                        const Linear& linear, int64_t first = 0);
   void check(int worker, const float* x, int64_t n);
   void rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token, int64_t kv_head);
+  void convolve(const Work& work, const DeltaNet& net, int64_t head);
+  void recur(const Work& work, const DeltaNet& net, int64_t head);
   void attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head);
 
   // The observer's calls (observe.cc), each a phase of its own. add_observed() also adds the branch

@@ -8,8 +8,9 @@ namespace sluice {
 
 // The phases, in the order of a layer. `rows` (norms and quantizing) and `rope` are phases only for
 // several tokens; for a single one the next phase does their work. What a layer has in place of
-// attention is in its phases. `router` chooses experts. `branch` norms the result of `output` or
-// `down` before it is added, in families that do so, and adds what experts computed.
+// attention is in its phases; a delta net's convolution is in `rope`. `router` chooses experts.
+// `branch` norms the result of `output` or `down` before it is added, in families that do so, and
+// adds what experts computed.
 enum class Phase : uint8_t {
   embedding,
   rows,

@@ -124,6 +124,62 @@ Status read_short_convs(ConfigReader& reader, const Config& config,
   return {};
 }
 
+namespace {
+
+// Which of the n layers are recurrent.
+Result<std::vector<uint8_t>> read_recurrent(ConfigReader& reader, const Config& config,
+                                            int64_t period) {
+  constexpr std::string_view kEach = "attention.recurrent_layers";
+  std::vector<uint8_t> recurrent(static_cast<size_t>(config.n_layers));
+  const MetadataValue* each = reader.find(kEach);
+  period = reader.integer("full_attention_interval", period, int64_t{1} << 20);
+  SLUICE_TRY(reader.status());
+  if (each != nullptr && (!each->is_array() || each->element != ValueType::boolean ||
+                          each->count != static_cast<uint64_t>(config.n_blocks))) {
+    return fail(Code::bad_file, reader.key(kEach),
+                " is no array of true and false, one for each of ", config.n_blocks, " blocks");
+  }
+  for (size_t i = 0; i < recurrent.size(); ++i) {
+    recurrent[i] = each != nullptr ? each->as_bool(i).value_or(false)
+                                   : (static_cast<int64_t>(i) + 1) % period != 0;
+  }
+  return recurrent;
+}
+
+}  // namespace
+
+// Of widths and heads that are in bounds, no product overflows 64 bits.
+Status read_delta_nets(ConfigReader& reader, const Config& config, int64_t period,
+                       std::vector<LayerShape>& layers) {
+  DeltaShape shape;
+  shape.head_dim = reader.integer("ssm.state_size", -1, kMaxWidth);
+  shape.n_key_heads = reader.integer("ssm.group_count", -1, kMaxWidth);
+  shape.n_value_heads = reader.integer("ssm.time_step_rank", -1, kMaxWidth);
+  shape.conv_tokens = reader.integer("ssm.conv_kernel", -1, kMaxDeltaTaps, 2);
+  const int64_t inner = reader.integer("ssm.inner_size", -1, kMaxWidth);
+  SLUICE_ASSIGN(const auto recurrent, read_recurrent(reader, config, period));
+  if (inner != shape.value_rows()) {
+    return fail(Code::bad_file, reader.key("ssm.inner_size"), " is ", inner, ", but ",
+                shape.n_value_heads, " value heads have ", shape.head_dim, " elements each");
+  }
+  if (shape.n_value_heads % shape.n_key_heads != 0) {
+    return fail(Code::bad_file, shape.n_value_heads, " value heads share ", shape.n_key_heads,
+                " key heads; the first must be a multiple of the second");
+  }
+  if (shape.head_dim % 16 != 0 || shape.head_dim > kMaxDeltaDim) {
+    return with_facts(
+        fail(Code::unsupported_model, reader.key("ssm.state_size"), " is ", shape.head_dim,
+             "; Sluice computes multiples of 16 up to ", kMaxDeltaDim),
+        {{"key", reader.key("ssm.state_size")}, {"value", concat(shape.head_dim)}});
+  }
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (!recurrent[i]) continue;
+    layers[i] = {.n_ff = layers[i].n_ff, .cache = layers[i].cache, .delta = shape};
+    layers[i].state = shape.state();
+  }
+  return {};
+}
+
 Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers) {
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
   const int64_t window = reader.integer_or_0("attention.sliding_window", 0, kMaxWindow);

@@ -68,6 +68,17 @@ inline constexpr int64_t kMaxConvTokens = 64;  // 3 or 4 in the models that ther
 Status read_short_convs(ConfigReader& reader, const Config& config,
                         std::vector<LayerShape>& layers);
 
+inline constexpr int64_t kMaxDeltaTaps = 8;   // tokens of a delta net's convolution
+inline constexpr int64_t kMaxDeltaDim = 256;  // of a delta net's head
+
+// Makes some layers gated delta nets in place of attention, with the numbers ssm.conv_kernel,
+// ssm.state_size (of a head), ssm.group_count (key heads), ssm.time_step_rank (value heads) and
+// ssm.inner_size. Which ones: attention.recurrent_layers says so of each block, or all but every
+// n-th layer, n in full_attention_interval; `period` if both are missing. Fails with bad_file, or
+// with unsupported_model for sizes that aren't computed.
+Status read_delta_nets(ConfigReader& reader, const Config& config, int64_t period,
+                       std::vector<LayerShape>& layers);
+
 inline constexpr int64_t kMaxWindow = int64_t{1} << 30;  // positions
 
 // Sets the windows of layers of which some see all positions. attention.sliding_window is their

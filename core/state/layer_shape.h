@@ -5,6 +5,22 @@
 
 namespace sluice {
 
+// A gated delta net in place of attention (DeltaNet in pass/model.h), and its state: first the
+// inputs of its convolution for the tokens before, [conv_tokens - 1][channels], the oldest first;
+// then a matrix for each value head (DeltaRule in kernels/kernels.h).
+struct DeltaShape {
+  int64_t n_key_heads = 0;
+  int64_t n_value_heads = 0;  // 0: the layer is no such net
+  int64_t head_dim = 0;       // of keys, queries and values
+  int64_t conv_tokens = 0;    // of the convolution, the present one included
+
+  int64_t key_rows() const { return n_key_heads * head_dim; }
+  int64_t value_rows() const { return n_value_heads * head_dim; }
+  int64_t channels() const { return 2 * key_rows() + value_rows(); }  // of the convolution
+  int64_t conv_floats() const { return (conv_tokens - 1) * channels(); }
+  int64_t state() const { return conv_floats() + value_rows() * head_dim; }
+};
+
 // One layer's attention, or what it has in its place, and its feed-forward part. Layers of one
 // model may differ in every field.
 struct LayerShape {
@@ -26,6 +42,7 @@ struct LayerShape {
 
   // A short convolution in place of attention (ShortConv in pass/model.h): its channels; 0: none.
   int64_t conv_channels = 0;
+  DeltaShape delta;
   // Floats that sum up all of the layer's past (state/recurrent.h); 0: none.
   int64_t state = 0;
 

@@ -86,6 +86,23 @@ TEST(Math, TanhIsTheNearestFloatOrNearlySo) {
   EXPECT_TRUE(std::isnan(tanh_f32(std::nanf(""))));
 }
 
+TEST(Math, SigmoidAndSoftplusAreClose) {
+  for (int i = -4000; i <= 4000; ++i) {
+    const float x = 0.025f * static_cast<float>(i);
+    const double share = 1 / (1 + std::exp(static_cast<double>(-x)));
+    EXPECT_NEAR(static_cast<double>(sigmoid_f32(x)), share, 3e-7 * share + 1e-38) << x;
+    const double exact = std::log1p(std::exp(static_cast<double>(x)));
+    EXPECT_NEAR(softplus_f32(x), exact, 3e-7 * exact + 1e-15) << x;
+  }
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(sigmoid_f32(infinity), 1.0f);
+  EXPECT_EQ(sigmoid_f32(-infinity), 0.0f);
+  EXPECT_EQ(softplus_f32(infinity), infinity);
+  EXPECT_EQ(softplus_f32(-infinity), 0.0f);
+  EXPECT_TRUE(std::isnan(sigmoid_f32(std::nanf(""))));
+  EXPECT_TRUE(std::isnan(softplus_f32(std::nanf(""))));
+}
+
 TEST(Math, DoublesAreClose) {
   for (int i = -2000; i <= 2000; ++i) {
     const double x = 0.35 * i;
@@ -107,6 +124,8 @@ TEST(Math, BitsAreThoseOfEveryMachine) {
   EXPECT_EQ(std::bit_cast<uint32_t>(exp_f32(3.75f)), 0x422a1596u);
   EXPECT_EQ(std::bit_cast<uint32_t>(tanh_f32(0.3f)), 0x3e9526eeu);
   EXPECT_EQ(std::bit_cast<uint32_t>(tanh_f32(-2.5f)), 0xbf7c92c1u);
+  EXPECT_EQ(std::bit_cast<uint32_t>(sigmoid_f32(0.7f)), 0x3f2b0e5au);
+  EXPECT_EQ(std::bit_cast<uint32_t>(softplus_f32(-1.3f)), 0x3e76caecu);
   EXPECT_EQ(std::bit_cast<uint64_t>(sin_f64(12345.678)), 0xbfe687d5890974a5u);
 }
 
