@@ -10,6 +10,7 @@ MakeModel make_gemma3;
 MakeModel make_gpt2;
 MakeModel make_lfm2;
 MakeModel make_llama;
+MakeModel make_qwen35;
 
 namespace {
 
@@ -21,6 +22,7 @@ constexpr Family kFamilies[] = {
     {"gpt2", make_gpt2, {}},
     {"gemma3", make_gemma3, {}},
     {"lfm2", make_lfm2, {}},
+    {"qwen35", make_qwen35, {}},
 };
 
 // Such weights give noise with inputs that aren't transformed, too.

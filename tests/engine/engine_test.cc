@@ -557,7 +557,7 @@ TEST(Figures, ASeedIsDrawnAndNamed) {
 
 TEST(Memory, ThePlanBoundsWhatIsHeld) {
   for (const char* name : {"llama-q4_k_m", "qwen2-q8_0", "qwen3-f16", "llama-odd-f32", "gpt2-q4_0",
-                           "gemma3-f16", "lfm2-q4_0"}) {
+                           "gemma3-f16", "lfm2-q4_0", "qwen35-q4_0"}) {
     const std::string bytes = build_tiny_model(tiny_model_named(name));
     const auto header = parse_gguf(as_bytes(bytes), bytes.size());
     ASSERT_TRUE(header.has_value());

@@ -128,7 +128,8 @@ int main(int argc, char** argv) {
   for (const char* architecture : {"llama", "qwen2", "qwen3"}) {
     write(gguf, architecture, small_model(architecture));
   }
-  for (const char* name : {"gpt2-q8_0", "gemma3-q8_0", "lfm2-q8_0", "qwen3moe-q8_0"}) {
+  for (const char* name :
+       {"gpt2-q8_0", "gemma3-q8_0", "lfm2-q8_0", "qwen35-q8_0", "qwen3moe-q8_0"}) {
     TinyModel model = tiny_model_named(name);
     model.n_layers = 1;
     model.n_embd = model.n_ff = 32;

@@ -86,7 +86,22 @@ std::vector<TinyModel> make_big_models() {
   mixture.n_used = 8;
   mixture.tied = false;
   mixture.q6_head = true;
-  return {smollm, qwen, llama, large, lfm, mixture};
+
+  TinyModel delta = qwen;
+  delta.name = "qwen3.5-0.8b";
+  delta.architecture = "qwen35";
+  delta.n_vocab = 248320;
+  delta.n_layers = 24;
+  delta.n_heads = 8;
+  delta.n_kv_heads = 2;
+  delta.head_dim = 256;
+  delta.n_ff = 3584;
+  delta.delta_dim = 128;
+  delta.n_key_heads = 16;
+  delta.n_value_heads = 16;
+  delta.context = 262144;
+  delta.freq_base = 1e7f;
+  return {smollm, qwen, llama, large, lfm, mixture, delta};
 }
 
 }  // namespace

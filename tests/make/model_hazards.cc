@@ -386,6 +386,78 @@ void lfm2(Cases cases) {
   });
 }
 
+void qwen35(Cases cases) {
+  FamilyCases family(cases, "qwen35-odd-f32");
+  const auto u32 = [&](std::string_view key, uint32_t value, std::string says) {
+    family.add(concat(key, "_", value), std::move(says),
+               [&](GgufBuilder& f) { f.kv_u32(concat("qwen35.", key), value); });
+  };
+  const auto out_of_bounds = [&](std::string_view key, uint32_t value) {
+    u32(key, value, concat("qwen35.", key, " is ", value, "; expected"));
+  };
+  for (const char* key :
+       {"attention.layer_norm_rms_epsilon", "rope.dimension_sections", "ssm.conv_kernel",
+        "ssm.state_size", "ssm.group_count", "ssm.time_step_rank", "ssm.inner_size"})
+    family.without(key);
+  for (const uint32_t n : {0u, 1u, 9u, 0xffffffffu}) out_of_bounds("ssm.conv_kernel", n);
+  for (const char* key : {"ssm.state_size", "ssm.group_count", "ssm.time_step_rank",
+                          "ssm.inner_size", "full_attention_interval"}) {
+    for (const uint32_t n : {0u, 0xffffffffu}) out_of_bounds(key, n);
+  }
+  u32("ssm.inner_size", 145, "ssm.inner_size is 145, but 3 value heads have 48 elements each");
+  u32("ssm.state_size", 64, "ssm.inner_size is 144, but 3 value heads have 64 elements each");
+  u32("ssm.time_step_rank", 1u << 20, "but 1048576 value heads have 48 elements each");
+  u32("ssm.group_count", 2, "3 value heads share 2 key heads");
+  u32("ssm.group_count", 4, "3 value heads share 4 key heads");
+  u32("ssm.conv_kernel", 5, "ssm_conv1d.weight has the shape [4, 240], but");
+  out_of_bounds("nextn_predict_layers", 5);
+  family.add("state_of_2_44_floats", "blk.0.attn_qkv.weight has the shape", [](GgufBuilder& f) {
+    f.kv_u32("qwen35.ssm.state_size", 256).kv_u32("qwen35.ssm.time_step_rank", 4096);
+    f.kv_u32("qwen35.ssm.inner_size", 1u << 20);
+  });
+  const auto recurrent = [&](std::string_view name, std::string says, ValueType type,
+                             std::vector<uint8_t> layers) {
+    family.add(name, std::move(says), [&](GgufBuilder& f) {
+      f.kv_array("qwen35.attention.recurrent_layers", type, layers);
+    });
+  };
+  const std::string no_array = "recurrent_layers is no array of true and false, one for each of 5";
+  recurrent("recurrent_layers_too_few", no_array, ValueType::boolean, {1, 0, 1, 0});
+  recurrent("recurrent_layers_too_many", no_array, ValueType::boolean, {1, 0, 1, 0, 0, 0});
+  recurrent("recurrent_layers_as_numbers", no_array, ValueType::u8, {1, 0, 1, 0, 0});
+  recurrent("recurrent_layers_swapped", "blk.0.attn_qkv.weight has the shape", ValueType::boolean,
+            {0, 1, 1, 0, 0});
+  family.add("recurrent_layers_as_number", no_array,
+             [](GgufBuilder& f) { f.kv_u32("qwen35.attention.recurrent_layers", 1); });
+  family.add("three_sections", "rope.dimension_sections is wrong; an array of 4",
+             [](GgufBuilder& f) {
+               f.kv_array<int32_t>("qwen35.rope.dimension_sections", ValueType::i32, {1, 1, 1});
+             });
+  for (const char* name :
+       {"blk.0.attn_gate.weight", "blk.0.ssm_a", "blk.2.ssm_dt.bias", "blk.0.ssm_conv1d.weight",
+        "blk.2.ssm_norm.weight", "blk.2.ssm_out.weight", "blk.1.attn_q_norm.weight",
+        "blk.3.post_attention_norm.weight"})
+    family.without_tensor(name);
+  family.add("rows_without_gates", "blk.1.attn_q.weight has the shape [40, 96], but",
+             [](GgufBuilder& f) { f.find_tensor("blk.1.attn_q.weight").dims[1] = 96; });
+  family.add("decay_nan", "blk.0.ssm_a has a number that is NaN or infinite", [](GgufBuilder& f) {
+    f.find_tensor("blk.0.ssm_a").data.replace(4, 4, bytes_of(std::nanf("")));
+  });
+  cases.level(Level::model, Code::unsupported_model);
+  for (const uint32_t size : {24u, 272u}) {
+    family.add(concat("heads_of_", size), concat("ssm.state_size is ", size, "; Sluice computes"),
+               [&](GgufBuilder& f) {
+                 f.kv_u32("qwen35.ssm.state_size", size).kv_u32("qwen35.ssm.inner_size", 3 * size);
+               });
+  }
+  u32("attention.key_length", 32, "keys have 32 elements a head and values 24");
+  u32("nextn_predict_layers", 0, "blk.4.nextn.");
+  for (const char* other : {"qwen35moe", "qwen3next"}) {
+    family.add(other, concat("architecture is \"", other, "\""),
+               [&](GgufBuilder& f) { f.kv_string("general.architecture", other); });
+  }
+}
+
 void vocabulary(Cases cases) {
   cases.model("tokens_missing", "tokenizer.ggml.tokens",
               [](GgufBuilder& f) { f.remove("tokenizer.ggml.tokens"); });
@@ -431,6 +503,7 @@ void add_model_hazards(Cases& cases) {
   gpt2(cases);
   gemma3(cases);
   lfm2(cases);
+  qwen35(cases);
   vocabulary(cases);
 }
 

@@ -91,7 +91,7 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
   }
   norm(m.architecture == "lfm2" ? "token_embd_norm" : "output_norm");
   if (m.rope_freqs) vector("rope_freqs.weight", m.head_dim / 2, 1);
-  for (uint32_t layer = 0; layer < m.n_layers; ++layer) {
+  for (uint32_t layer = 0; layer < m.n_layers + m.n_drafting; ++layer) {
     const std::string blk = "blk." + std::to_string(layer) + ".";
     norm(blk + "attn_norm");
     if (gpt2) {
@@ -110,8 +110,20 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
       matrix(blk + "shortconv.conv.weight", m.conv_tokens, m.n_embd, Type::F32);
       matrix(blk + "shortconv.in_proj.weight", m.n_embd, 3 * m.n_embd, m.type);
       matrix(blk + "shortconv.out_proj.weight", m.n_embd, m.n_embd, m.type);
+    } else if (m.is_delta(layer)) {
+      const uint64_t values = uint64_t{m.n_value_heads} * m.delta_dim;
+      const uint64_t channels = values + 2 * uint64_t{m.n_key_heads} * m.delta_dim;
+      matrix(blk + "attn_qkv.weight", m.n_embd, channels, m.type);
+      matrix(blk + "attn_gate.weight", m.n_embd, values, m.type);
+      matrix(blk + "ssm_conv1d.weight", m.delta_tokens, channels, Type::F32);
+      matrix(blk + "ssm_alpha.weight", m.n_embd, m.n_value_heads, m.type);
+      matrix(blk + "ssm_beta.weight", m.n_embd, m.n_value_heads, m.type);
+      vector(blk + "ssm_dt.bias", m.n_value_heads, 0);
+      vector(blk + "ssm_a", m.n_value_heads, -0.5f);
+      vector(blk + "ssm_norm.weight", m.delta_dim, 1);
+      matrix(blk + "ssm_out.weight", values, m.n_embd, m.type);
     } else {
-      matrix(blk + "attn_q.weight", m.n_embd, q_rows, m.type);
+      matrix(blk + "attn_q.weight", m.n_embd, m.delta_dim > 0 ? 2 * q_rows : q_rows, m.type);
       matrix(blk + "attn_k.weight", m.n_embd, kv_rows, m.type);
       matrix(blk + "attn_v.weight", m.n_embd, kv_rows, better);
     }
@@ -122,16 +134,23 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
     }
     const bool gemma3 = m.architecture == "gemma3";
     const bool lfm2 = m.architecture == "lfm2" && !m.is_conv(layer);
-    if (m.architecture.starts_with("qwen3") || gemma3 || lfm2) {
+    const bool qwen3 = m.architecture.starts_with("qwen3") && !m.is_delta(layer);
+    if (qwen3 || gemma3 || lfm2) {
       vector(blk + "attn_q_norm.weight", m.head_dim, 1);
       vector(blk + "attn_k_norm.weight", m.head_dim, 1);
     }
-    if (!m.is_conv(layer)) matrix(blk + "attn_output.weight", q_rows, m.n_embd, m.type);
+    if (!m.is_conv(layer) && !m.is_delta(layer))
+      matrix(blk + "attn_output.weight", q_rows, m.n_embd, m.type);
     if (gemma3) {
       norm(blk + "post_attention_norm");
       norm(blk + "post_ffw_norm");
     }
-    vector(blk + "ffn_norm.weight", m.n_embd, 1);
+    vector(blk + (m.delta_dim > 0 ? "post_attention_norm.weight" : "ffn_norm.weight"), m.n_embd, 1);
+    if (layer >= m.n_layers) {
+      matrix(blk + "nextn.eh_proj.weight", 2 * m.n_embd, m.n_embd, m.type);
+      for (const char* name : {"enorm", "hnorm", "shared_head_norm"})
+        vector(blk + "nextn." + name + ".weight", m.n_embd, 1);
+    }
     if (m.n_experts > 0) {
       const auto experts = [&](const char* name, uint64_t columns, uint64_t rows, Type wanted) {
         matrix(blk + name, columns, rows * m.n_experts, wanted);
@@ -213,7 +232,7 @@ GgufBuilder metadata(const TinyModel& m) {
   const std::string a = m.architecture + ".";
   file.kv_string("general.architecture", m.architecture)
       .kv_string("general.name", m.name)
-      .kv_u32(a + "block_count", m.n_layers)
+      .kv_u32(a + "block_count", m.n_layers + m.n_drafting)
       .kv_u32(a + "context_length", m.context)
       .kv_u32(a + "embedding_length", m.n_embd)
       .kv_u32(a + "feed_forward_length", m.n_ff)
@@ -242,6 +261,21 @@ GgufBuilder metadata(const TinyModel& m) {
   if (m.architecture == "lfm2") {
     file.kv_u32(a + "shortconv.l_cache", m.conv_tokens).kv_u32(a + "vocab_size", m.n_vocab);
     if (m.window > 0) file.kv_u32(a + "attention.sliding_window", m.window);
+  }
+  if (m.delta_dim > 0) {
+    file.kv_u32(a + "rope.dimension_count", m.head_dim / 4)
+        .kv_array<int32_t>(a + "rope.dimension_sections", ValueType::i32, {2, 1, 1, 0})
+        .kv_u32(a + "ssm.conv_kernel", m.delta_tokens)
+        .kv_u32(a + "ssm.state_size", m.delta_dim)
+        .kv_u32(a + "ssm.group_count", m.n_key_heads)
+        .kv_u32(a + "ssm.time_step_rank", m.n_value_heads)
+        .kv_u32(a + "ssm.inner_size", m.n_value_heads * m.delta_dim);
+    if (m.n_drafting > 0) file.kv_u32(a + "nextn_predict_layers", m.n_drafting);
+    std::vector<uint8_t> recurrent;
+    for (uint32_t layer = 0; layer < m.n_layers + m.n_drafting; ++layer)
+      recurrent.push_back(m.is_delta(layer));
+    if (m.attends != 4)
+      file.kv_array(a + "attention.recurrent_layers", ValueType::boolean, recurrent);
   }
   if (m.architecture == "llama") {
     file.kv_u32(a + "rope.dimension_count", m.head_dim).kv_u32(a + "vocab_size", m.n_vocab);
@@ -308,6 +342,13 @@ TinyModel family(std::string_view architecture, Type type) {
     m.n_kv_heads = 1;
     m.head_dim = 32;
     m.freq_base = 1e6f;
+  }
+  if (architecture == "qwen35") {
+    m.n_layers = 5;  // the fourth attends
+    m.delta_dim = 32;
+    m.n_key_heads = 2;
+    m.n_value_heads = 4;
+    m.tied = true;
   }
   if (traits(type).block == 256) {
     m.n_embd = 256;
@@ -447,6 +488,25 @@ std::vector<TinyModel> make_models() {
     m.n_heads = 5;
     m.n_kv_heads = 1;
     m.head_dim = 8;
+    m.n_ff = 52;
+    m.n_vocab = 509;
+    m.tied = false;
+    m.shuffled = true;
+  });
+  for (const Type type : {Type::F32, Type::F16, Type::Q4_0, Type::Q8_0}) {
+    models.push_back(family("qwen35", type));
+  }
+  odd("qwen35", Type::F32, "qwen35-odd-f32", [](TinyModel& m) {
+    m.n_layers = 4;
+    m.attends = 2;
+    m.n_drafting = 1;
+    m.n_embd = 40;
+    m.n_heads = 4;
+    m.n_kv_heads = 2;
+    m.head_dim = 24;  // the gates of a key head are no whole strips
+    m.delta_dim = 48;
+    m.n_key_heads = 1;
+    m.n_value_heads = 3;
     m.n_ff = 52;
     m.n_vocab = 509;
     m.tied = false;

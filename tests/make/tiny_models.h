@@ -18,8 +18,9 @@ enum class Vocabulary { spm, gpt2, qwen2, llama_bpe, smollm };
 // A model's shape. If a row is not a whole number of a type's blocks, the tensor gets another type,
 // as in real files: for K types Q8_0 if that fits (in Q4_K_M, Q5_0 for Q4_K), otherwise F16.
 struct TinyModel {
-  std::string name;          // "llama-q4_0"
-  std::string architecture;  // "llama", "qwen2", "qwen3", "qwen3moe", "gpt2", "gemma3", "lfm2"
+  std::string name;  // "llama-q4_0"
+  // "llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "gpt2", "gemma3", "lfm2"
+  std::string architecture;
   Type type = Type::F32;
   bool k_m =
       false;  // the mix called Q4_K_M: Q6_K for the values, some down-projections and the head
@@ -39,6 +40,14 @@ struct TinyModel {
   float rms_eps = 1e-6f;
   uint32_t window = 0;  // gemma3: of the layers that don't see all positions; lfm2: of attention
   uint32_t conv_tokens = 0;  // lfm2: of the short convolutions that all layers but every third are
+  // qwen35: the gated delta nets that all layers but every `attends`-th are, their key and value
+  // heads of delta_dim, and the tokens of their convolution.
+  uint32_t delta_dim = 0;
+  uint32_t n_key_heads = 0;
+  uint32_t n_value_heads = 0;
+  uint32_t delta_tokens = 4;
+  uint32_t attends = 4;     // other than 4: the header lists the layers
+  uint32_t n_drafting = 0;  // qwen35: blocks after the layers
   Vocabulary vocabulary = Vocabulary::spm;
   bool tied = false;        // no output.weight
   bool rope_freqs = false;  // with rope_freqs.weight
@@ -49,6 +58,9 @@ struct TinyModel {
   uint32_t alignment = 32;
 
   bool is_conv(uint32_t layer) const { return conv_tokens > 0 && layer % 3 != 2; }
+  bool is_delta(uint32_t layer) const {
+    return delta_dim > 0 && layer < n_layers && (layer + 1) % attends != 0;
+  }
 };
 
 // All tiny models: llama with every type, qwen2 and qwen3 with every type that has a quantizer, all
@@ -63,8 +75,8 @@ GgufBuilder tiny_model_file(const TinyModel& model);
 std::string build_tiny_model(const TinyModel& model);
 
 // The shapes of real models for benches ("smollm2-135m", "qwen3-0.6b", "llama-3.2-1b",
-// "llama-3.1-8b", "lfm2-350m"), and the first layers of one ("qwen3-30b-a3b-6-layers"); null for
-// other names. Their weights repeat a short random pattern.
+// "llama-3.1-8b", "lfm2-350m", "qwen3.5-0.8b"), and the first layers of one
+// ("qwen3-30b-a3b-6-layers"); null for other names. Their weights repeat a short random pattern.
 const TinyModel* big_model(std::string_view name);
 // Writes such a file piece by piece; returns false if writing fails.
 bool write_big_model(const TinyModel& model, std::FILE* out);

@@ -332,7 +332,7 @@ TEST_P(Head, HasAScaleAndABiasAlsoInParts) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Head,
                          testing::Values("llama-f32", "llama-odd-q4_0", "qwen2-q8_0", "gemma3-q8_0",
-                                         "lfm2-q8_0"),
+                                         "lfm2-q8_0", "qwen35-q8_0"),
                          [](const auto& each) { return test_name(each.param); });
 
 // --- tensors without effect ----------------------------------------------------------------------

@@ -323,7 +323,7 @@ TEST(Observer, AddsAsABiasDoes) {
 // All that comes after a layer depends on its output alone: with that of another text, a text gets
 // the other's logits.
 TEST(Observer, ReplacesTheOutputOfALayer) {
-  for (const char* name : {"llama-q8_0", "gemma3-q8_0", "gpt2-f16", "lfm2-q8_0"}) {
+  for (const char* name : {"llama-q8_0", "gemma3-q8_0", "gpt2-f16", "lfm2-q8_0", "qwen35-q8_0"}) {
     const auto engine = engine_of(build_tiny_model(tiny_model_named(name)), 2);
     ASSERT_NE(engine, nullptr);
     const int64_t n_vocab = engine->tokenizer().vocab_size();

@@ -30,10 +30,23 @@ TEST(SessionRecurrent, NumbersAreTheSameUnderTheLeastBudget) {
     play(recurrent_model(setting.window), setting, seed++, 40);
 }
 
+// Delta nets, whose states are matrices.
+TEST(SessionRecurrent, NumbersOfDeltaNetsAreThoseOfANewSession) {
+  const Setting settings[] = {{"f32", 2, 0, 0, false, true},
+                              {"f16", 1, 0, kDefaultMarks, false, true},
+                              {"q8_0", 2, 0, 200'000, true, true}};
+  uint32_t seed = 61;
+  for (const Setting& setting : settings) {
+    const char* name = setting.least ? "qwen35-odd-f32" : "qwen35-q8_0";
+    play(build_tiny_model(tiny_model_named(name)), setting, seed++, 30);
+  }
+}
+
 // Models of which other layers attend, if they are there.
 TEST(SessionRecurrent, NumbersOfSharedModelsAreThoseOfANewSession) {
   uint32_t seed = 51;
-  for (const char* name : {"lfm2-f32", "lfm2-win-f32", "lfm2-q4_0"}) {
+  for (const char* name :
+       {"lfm2-f32", "lfm2-win-f32", "lfm2-q4_0", "qwen35-f32", "qwen35-mtp-f32"}) {
     const std::string path =
         std::string(SLUICE_ROOT) + "/../shared/models/tiny/tiny-" + name + ".gguf";
     if (!std::filesystem::exists(path)) GTEST_SKIP() << "there is no " << path;

@@ -91,10 +91,12 @@ TEST_P(Sessions, ACloneGoesAnotherWayInTheMiddleOfAChunk) {
   const auto clone = first.clone();
   ASSERT_TRUE(clone.has_value());
   EXPECT_EQ((*clone)->tokens().size(), so_far.size());
-  // Two chunks, shared in equal parts. Windows keep fewer than the plan has room for.
+  // Two chunks, shared in equal parts. Of windows and of states, which are large in delta nets, the
+  // session keeps fewer than the plan has room for.
   const uint64_t shared = engine_->memory_plan().kv / (1024 / kKvChunk);
   EXPECT_LE((*clone)->held_bytes(), shared);
-  EXPECT_GE((*clone)->held_bytes(), shared / 2);
+  EXPECT_GE((*clone)->held_bytes(),
+            shared / (std::string_view(GetParam()).starts_with("qwen35") ? 4 : 2));
 
   std::vector<TokenId> a = so_far, b = so_far;
   for (const TokenId id : ids(20, 4)) a.push_back(id);
@@ -124,7 +126,8 @@ TEST_P(Sessions, GoOnFromWhereTheyAreCut) {
     for (const TokenId id : ids(9, 7)) next.push_back(id);
     EXPECT_EQ(generate(session, next, seeded(4, 6)).ids(), alone(next, seeded(4, 6)));
     // A recurrent state has none but that of a multiple of 256 to go on from.
-    const bool recurrent = std::string_view(GetParam()).starts_with("lfm2");
+    const std::string_view model = GetParam();
+    const bool recurrent = model.starts_with("lfm2") || model.starts_with("qwen35");
     EXPECT_EQ(session.stats().reused_tokens, static_cast<int64_t>(recurrent ? n / 256 * 256 : n));
     generate(session, prompt, greedy(1));
   }
@@ -132,7 +135,7 @@ TEST_P(Sessions, GoOnFromWhereTheyAreCut) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Sessions,
                          testing::Values("llama-q8_0", "qwen2-q4_0", "gemma3-f32", "lfm2-f32",
-                                         "qwen3moe-q8_0"),
+                                         "qwen35-f32", "qwen3moe-q8_0"),
                          [](const auto& each) { return test_name(each.param); });
 
 TEST(Session, IsBusyAlone) {
