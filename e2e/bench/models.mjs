@@ -10,6 +10,9 @@ import { REAL_MODEL, real_model } from '../../scripts/real-model.mjs';
 export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
 /** The shapes that are measured by default. */
 export const SHAPES = ['smollm2-135m', 'qwen3-0.6b', 'llama-3.2-1b'];
+/** Those that are measured when they are named. */
+const OTHER_SHAPES = ['lfm2-350m', 'gemma-3-1b', 'qwen3.5-0.8b'];
+const ALL_SHAPES = [...SHAPES, ...OTHER_SHAPES];
 /** The types that a shape can be written in: those that the core computes, whose rows have more than three numbers. */
 const ROWS = fs.readFileSync(path.join(ROOT, 'core/quant/types.inc'), 'utf8');
 export const TYPES = [...ROWS.matchAll(/^TYPE\((\w+), \d+, \d+, \d+,/gm)].map((row) => row[1]);
@@ -47,8 +50,8 @@ export async function find_models(names, types) {
   for (const name of names) {
     if (name === 'bundled') files.push(BUNDLED);
     else if (name === REAL_MODEL) files.push((await real_model()).file);
-    else if (!SHAPES.includes(name)) {
-      const known = ['bundled', REAL_MODEL, ...SHAPES];
+    else if (!ALL_SHAPES.includes(name)) {
+      const known = ['bundled', REAL_MODEL, ...ALL_SHAPES];
       throw new Failure(`no model is called ${name}; the models are ${known.join(', ')}`);
     } else for (const type of types) files.push(await made_model(name, type));
   }

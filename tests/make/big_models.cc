@@ -74,6 +74,22 @@ std::vector<TinyModel> make_big_models() {
   lfm.context = 128000;
   lfm.freq_base = 1e6f;
 
+  TinyModel gemma = smollm;
+  gemma.name = "gemma-3-1b";
+  gemma.architecture = "gemma3";
+  gemma.n_vocab = 262144;
+  gemma.n_layers = 26;
+  gemma.n_embd = 1152;
+  gemma.n_heads = 4;
+  gemma.n_kv_heads = 1;
+  gemma.head_dim = 256;
+  gemma.n_ff = 6912;
+  gemma.context = 32768;
+  gemma.freq_base = 1e6f;
+  gemma.rms_eps = 1e-6f;
+  gemma.window = 512;
+  gemma.vocabulary = Vocabulary::spm;
+
   TinyModel mixture = qwen;
   mixture.name = "qwen3-30b-a3b-6-layers";
   mixture.architecture = "qwen3moe";
@@ -101,7 +117,7 @@ std::vector<TinyModel> make_big_models() {
   delta.n_value_heads = 16;
   delta.context = 262144;
   delta.freq_base = 1e7f;
-  return {smollm, qwen, llama, large, lfm, mixture, delta};
+  return {smollm, qwen, llama, large, lfm, gemma, mixture, delta};
 }
 
 }  // namespace
