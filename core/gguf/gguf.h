@@ -59,6 +59,9 @@ struct MetadataValue {
   std::optional<bool> as_bool(uint64_t i = 0) const;
 };
 
+// A value in a message: "u32 1", "an array of 3 x i32".
+std::string describe(const MetadataValue& value);
+
 struct TensorInfo {
   std::string name;
   uint32_t type = 0;  // ggml's number; file_type() in quant/quant.h names it

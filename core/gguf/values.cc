@@ -114,6 +114,14 @@ std::optional<Integer> load_integer(const MetadataValue& value, uint64_t i) {
   }
 }
 
+std::unexpected<Error> wrong_type(std::string_view key, const MetadataValue& value,
+                                  std::string_view expected) {
+  return fail(Code::bad_file, "metadata '", printable(key), "' is ", describe(value), "; expected ",
+              expected, ". Convert the model again");
+}
+
+}  // namespace
+
 std::string describe(const MetadataValue& value) {
   if (value.is_array()) {
     return concat("an array of ", value.count, " x ", value_type_name(value.element));
@@ -123,14 +131,6 @@ std::string describe(const MetadataValue& value) {
   if (const auto number = value.as_f64()) return concat(value_type_name(value.type), " ", *number);
   return concat("a value of type ", value_type_name(value.type));
 }
-
-std::unexpected<Error> wrong_type(std::string_view key, const MetadataValue& value,
-                                  std::string_view expected) {
-  return fail(Code::bad_file, "metadata '", printable(key), "' is ", describe(value), "; expected ",
-              expected, ". Convert the model again");
-}
-
-}  // namespace
 
 std::string_view MetadataValue::text(uint64_t i) const {
   if (type == ValueType::string) return bytes;

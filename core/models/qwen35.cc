@@ -81,6 +81,7 @@ Status Qwen35::bind(const Gguf& gguf) {
     if (shape.delta.n_value_heads > 0) {
       w.net = b.delta_net(shape, eps_);
       w.output = b.linear(Phase::output, "ssm_out", d, shape.delta.value_rows());
+      b.group_value_heads(w.output, shape.delta.n_key_heads, shape.delta.n_value_heads);
     } else {
       w.qkv = b.qkv(shape);
       w.head_norms.q = b.rms_norm("attn_q_norm", shape.head_dim, eps_);

@@ -25,16 +25,6 @@ constexpr Family kFamilies[] = {
     {"qwen35", make_qwen35, {}},
 };
 
-// Such weights give noise with inputs that aren't transformed, too.
-Status check_not_transformed(const Gguf& gguf) {
-  constexpr const char* kVersion = "prism.hadamard.version";
-  if (gguf.find(kVersion) == nullptr) return {};
-  return with_facts(fail(Code::unsupported_model, "the header has ", kVersion,
-                         ": the weights are for inputs after a Hadamard transform, which Sluice "
-                         "doesn't compute; use a file of the model without it"),
-                    {{"key", kVersion}});
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Model>> make_model(const Gguf& gguf, const Cut& cut) {
@@ -46,7 +36,6 @@ Result<std::unique_ptr<Model>> make_model(const Gguf& gguf, const Cut& cut) {
   std::string known;
   for (const Family& family : kFamilies) {
     if (family.architecture == *architecture) {
-      SLUICE_TRY(check_not_transformed(gguf));
       SLUICE_ASSIGN(const Config config, read_config(gguf, family.architecture));
       return family.make(gguf, config, cut, family.variant);
     }

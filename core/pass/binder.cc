@@ -23,6 +23,9 @@ bool has_no_effect(std::string_view tensor, const Config& config) {
 
 }  // namespace
 
+Binder::Binder(const Gguf& gguf, Model& model)
+    : gguf_(gguf), model_(model), folded_(gguf), status_(folded_.read(model.fold_)) {}
+
 void Binder::in(int slot, std::string prefix) {
   slot_ = slot;
   prefix_ = std::move(prefix);
@@ -37,6 +40,25 @@ int Binder::keep(Result<int> handle) {
 int Binder::used(Phase phase, int matrix) {
   model_.uses_.push_back({phase, matrix});
   return matrix;
+}
+
+// That of the input rows of a matrix.
+InputTransform Binder::transform_of(int matrix) {
+  InputTransform made;
+  if (matrix < 0) return made;
+  const Piece& piece = model_.manifest_.piece(matrix);
+  if (!folded_.take(piece.tensor_index)) return made;
+  made.signs = folded_.signs_of(piece.cols);
+  if (made.signs < 0) keep(folded_.refuse_width(piece.cols));
+  return made;
+}
+
+void Binder::group_value_heads(Linear& linear, int64_t n_key_heads, int64_t n_value_heads) {
+  if (linear.transform.signs < 0) return;
+  heads_grouped_ = true;
+  if (!folded_.heads_grouped()) return;
+  linear.transform.groups = static_cast<int32_t>(n_key_heads);
+  linear.transform.repeats = static_cast<int32_t>(n_value_heads / n_key_heads);
 }
 
 Norm Binder::rms_norm(std::string_view name, int64_t n, float eps) {
@@ -69,6 +91,7 @@ Binder::Source Binder::source(std::string_view name, int64_t rows, int64_t cols,
 Linear Binder::linear_rows(Phase phase, const Source& of, int64_t first, int64_t rows, Buffer out) {
   Linear made{-1, -1, out, of.scale};
   made.matrix = used(phase, matrix_rows(concat(of.name, ".weight"), of.rows, of.cols, first, rows));
+  made.transform = transform_of(made.matrix);
   const std::string bias = concat(of.name, ".bias");
   if (of.biases == Biases::required || has(bias))
     made.bias = vector_part(bias, of.rows, first, rows);
@@ -139,6 +162,7 @@ Linear Binder::expert_rows(Phase phase, std::string_view name, int64_t expert, i
   if (!status_.has_value()) return made;
   made.matrix = keep(
       model_.manifest_.add_expert(gguf_, weight, slot_, n, all_rows, cols, expert, first, rows));
+  made.transform = transform_of(made.matrix);
   // All are of one size, so the first n_used stand for those that a token uses.
   if (expert < n_used) used(phase, made.matrix);
   return made;
@@ -187,6 +211,9 @@ void Binder::rope_factors(RopeShape& rope) {
 void Binder::token_table() {
   const Config& config = model_.config_;
   model_.token_table_ = table("token_embd.weight", config.n_vocab, config.n_embd);
+  if (!folded_.embedding() || !status_.has_value()) return;
+  model_.table_transform_.signs = folded_.signs_of(config.n_embd);
+  if (model_.table_transform_.signs < 0) keep(folded_.refuse_width(config.n_embd));
 }
 
 // The table's slot is the last one, because the others are numbered already.
@@ -210,7 +237,7 @@ std::vector<Linear> Binder::logits() {
   const int scale = optional_vector("output.scale", 1);
   const auto linear_of = [&](int matrix, int64_t first, int64_t rows) {
     const int bias = biased ? vector_part("output.bias", config.n_vocab, first, rows) : -1;
-    return Linear{used(Phase::head, matrix), bias, Buffer::results, scale};
+    return Linear{used(Phase::head, matrix), bias, Buffer::results, scale, transform_of(matrix)};
   };
   if (own) late_table();
   if (!own && !model_.single_rows()) {
@@ -255,6 +282,7 @@ int Binder::optional_vector(std::string_view name, int64_t length) {
 
 Status Binder::finish() {
   SLUICE_TRY(status_);
+  SLUICE_TRY(folded_.check_all_found(model_.manifest_, heads_grouped_));
   std::vector<uint8_t> idle;
   for (const TensorInfo& tensor : gguf_.tensors)
     idle.push_back(has_no_effect(tensor.name, model_.config_));

@@ -2,7 +2,7 @@
 //
 // What a file of any family may do is known here: a bias and a scale beside each matrix, queries,
 // keys and values in one tensor or in three, gate and up in one or in two, also those of experts,
-// tensors without effect.
+// matrices that were multiplied by a Hadamard transform, tensors without effect.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "base/format.h"
 #include "gguf/gguf.h"
+#include "pass/folded_weights.h"
 #include "pass/model.h"
 
 namespace sluice {
@@ -20,7 +21,7 @@ namespace sluice {
 // error of finish(); all later handles are -1.
 class Binder {
  public:
-  Binder(const Gguf& gguf, Model& model) : gguf_(gguf), model_(model) {}
+  Binder(const Gguf& gguf, Model& model);
 
   // Begins a slot: that of the embedding, of a layer (names of tensors are then those after blk.N.)
   // or of the head.
@@ -38,6 +39,10 @@ class Binder {
   // which multiplies the product before the bias is added.
   Linear linear(Phase phase, std::string_view name, int64_t rows, int64_t cols,
                 Buffer out = Buffer::branch, Biases biases = Biases::optional);
+  // To be called of a linear whose input is what a gated delta net made of its value heads, a
+  // multiple of the key heads: head i uses key head i % n_key_heads. If the file has the matrix's
+  // columns grouped by key heads, the input is put in that order. It must have no norm.
+  void group_value_heads(Linear& linear, int64_t n_key_heads, int64_t n_value_heads);
   // The queries, keys and values of a layer with this shape, from rows of n_embd numbers: of
   // attn_qkv, whose rows are those of q, then k, then v, or of attn_q, attn_k and attn_v. Rows of q
   // are those of each head and then, if the layer is gated, of its gate.
@@ -95,13 +100,16 @@ class Binder {
   int vectors(std::string_view name, int64_t n, int64_t length);
   void late_table();
   int used(Phase phase, int matrix);
+  InputTransform transform_of(int matrix);
   int keep(Result<int> handle);
 
   const Gguf& gguf_;
   Model& model_;
   int slot_ = 0;
   std::string prefix_;
+  FoldedWeights folded_;
   Status status_;
+  bool heads_grouped_ = false;  // group_value_heads() was called of a folded linear
 };
 
 }  // namespace sluice

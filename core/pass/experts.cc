@@ -116,24 +116,28 @@ void Pass::own_experts(const Work& work, const Norm& norm, Epilogue epilogue,
   const auto expert = [&](int64_t i) -> const Expert& {
     return all[static_cast<size_t>(now_->choice.experts[i])];
   };
-  bool made = false;
+  InputTransform made{-2};  // the row has this one; at first it is none
   parallel_for(Phase::gate_up, work.worker, work.n_tokens * strips, [&](Share mine) {
     const Input in = worker(work.worker).one.rows_of(width);
-    if (!made) make_row(one, {Buffer::chosen, width, norm}, 0, in);
-    made = true;
+    const auto multiply_one = [&](const Linear& linear, Share of, int64_t i) {
+      if (made != linear.transform)
+        make_row(one, {Buffer::chosen, width, norm}, 0, in, linear.transform);
+      made = linear.transform;
+      multiply_strips(one, in, of, epilogue, linear, i);
+    };
     for (int64_t i = mine.begin / strips; i * strips < mine.end; ++i) {
       const Share of{std::max<int64_t>(mine.begin - i * strips, 0),
                      std::min(mine.end - i * strips, strips)};
       const GateUp& gate_up = expert(i).gate_up;
-      multiply_strips(one, in, of, epilogue, gate_up.gate, i);
-      multiply_strips(one, in, of, epilogue, gate_up.up, i);
+      multiply_one(gate_up.gate, of, i);
+      multiply_one(gate_up.up, of, i);
       activate(one, epilogue, true, n_ff, of, i);
     }
   });
   const Rows hidden{Buffer::hidden, n_ff, {}};
   parallel_for(Phase::rows, work.worker, work.n_tokens, [&](Share mine) {
     for (int64_t i = mine.begin; i < mine.end; ++i)
-      make_row(work, hidden, i, shared_.rows_of(n_ff));
+      make_row(work, hidden, i, shared_.rows_of(n_ff), expert(i).down.transform);
   });
   parallel_for(Phase::down, work.worker, padded_rows(width) / kStripRows, [&](Share mine) {
     for (int64_t i = 0; i < work.n_tokens; ++i)

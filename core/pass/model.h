@@ -52,12 +52,29 @@ enum class Buffer : uint8_t {
   sum
 };
 
+// What a product's input row goes through after its norm if the matrix is folded
+// (pass/folded_weights.h): signs and a Hadamard transform.
+struct InputTransform {
+  int32_t signs = -1;  // the place of the row's first sign in Fold::signs; -1: it stays as it is
+  // Before that, heads are put in another order (group_heads) if there are several repeats.
+  int32_t groups = 1;
+  int32_t repeats = 1;
+  bool operator==(const InputTransform&) const = default;
+};
+
+// What all transforms of a model have in common.
+struct Fold {
+  int64_t block = 0;
+  std::vector<float> signs;  // of rows of each width, one after the other; none: all are 1
+};
+
 // out = matrix * input (* scale) (+ bias)
 struct Linear {
   int matrix = -1;
   int bias = -1;  // [rows], or -1
   Buffer out = Buffer::branch;
-  int scale = -1;  // one number, or -1
+  int scale = -1;                 // one number, or -1
+  InputTransform transform = {};  // products of a step that have the same share the row
 };
 
 // Whether a file must have a linear's biases, or may.
@@ -181,6 +198,9 @@ class Model {
   // can be loaded.
   int token_table() const { return token_table_; }
   bool single_rows() const { return cut_.single_rows; }
+  const Fold& fold() const { return fold_; }
+  // What is to be undone in the embedding's rows.
+  const InputTransform& table_transform() const { return table_transform_; }
 
   // These call the pass's steps in their order. Every worker of the pass calls them. They must not
   // read anything that changes while the pass lives, except through its steps.
@@ -208,6 +228,8 @@ class Model {
   ExpertCounts experts_;
   int token_table_ = -1;
   int table_slot_ = -1;
+  Fold fold_;
+  InputTransform table_transform_;
   TensorManifest manifest_;
   std::vector<WeightUse> uses_;
   std::vector<LayerShape> layers_;

@@ -26,12 +26,13 @@ PointRows<T> Pass::rows_at(Point point, const Work& work, T* first, int64_t widt
           .chosen = chosen_};
 }
 
-// A single token's row is made here as well, because every worker makes it for itself.
+// A single token's row is made here as well, because every worker makes it for itself. All linears
+// have the same transform.
 void Pass::show_input(const Work& work, const Rows& rows, std::span<const Linear> linears) {
   pool_.only_first(work.worker, [&] {
     const bool own = work.n_tokens == 1;
     const Input in = own ? worker(work.worker).one.rows_of(rows.cols) : shared_.rows_of(rows.cols);
-    if (own) make_row(work, rows, 0, in);
+    if (own) make_row(work, rows, 0, in, linears[0].transform);
     const auto shown =
         rows_at<const float>(Point::linear_input, work, in.row(0), rows.cols, rows.cols);
     for (const Linear& linear : linears)

@@ -10,7 +10,8 @@
 namespace sluice {
 
 enum class Point : uint8_t {
-  linear_input,      // the rows that a matrix is multiplied by, normed, before they are quantized
+  linear_input,      // the rows that a matrix is multiplied by: normed and, of folded weights
+                     // (pass/folded_weights.h), transformed; before they are quantized
   attention_branch,  // what attention, or what a layer has in its place, adds to the residual,
                      // after its own norm if it has one
   ffn_branch,        // the same of the feed-forward part

@@ -203,8 +203,8 @@ class Pass {
     Norm norm;
   };
   // What happens to a product: it stays, it is added to the residual or, weighed, to the sum of
-  // experts, or it becomes part of hidden.
-  enum class Epilogue : uint8_t { keep, add, weigh, silu, gelu };
+  // experts, or it becomes part of hidden, at once or later.
+  enum class Epilogue : uint8_t { keep, add, weigh, silu, gelu, later };
 
   void take_up(PassState& pass);
   void group_by_expert(PassState& pass, int64_t layer) const;
@@ -220,7 +220,9 @@ class Pass {
   template <typename Body>
   void parallel_for(Phase phase, int worker, int64_t n, const Body& body);
   void normalize(const Norm& norm, const float* x, int64_t n, float* out);
-  void make_row(const Work& work, const Rows& rows, int64_t token, const Input& in);
+  void make_row(const Work& work, const Rows& rows, int64_t token, const Input& in,
+                const InputTransform& transform);
+  const float* signs_of(const InputTransform& transform) const;
   void multiply(Phase phase, const Work& work, const Rows& rows, Epilogue epilogue,
                 std::span<const Linear> linears);
   void add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,

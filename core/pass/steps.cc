@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/math.h"
+#include "ops/hadamard.h"
 #include "pass/pass.h"
 
 namespace sluice {
@@ -66,11 +67,13 @@ void Pass::check(int worker, const float* x, int64_t n) {
 void Pass::embed(const Work& work, float scale, int positions) {
   parallel_for(Phase::embedding, work.worker, work.n_tokens, [&](Share mine) {
     const int64_t n = model_.config().n_embd;
+    const InputTransform& folded = model_.table_transform();
     float* learned = worker(work.worker).one.rows_of(n).row(0);
     for (int64_t t = mine.begin; t < mine.end; ++t) {
       float* x = row(Buffer::residual, work, t, n);
       weights_.read_row(model_.token_table(),
                         now_->tokens[static_cast<size_t>(work.first_token + t)], x);
+      if (folded.signs >= 0) undo_hadamard(signs_of(folded), n, model_.fold().block, x);
       if (scale != 1) {
         for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
       }
@@ -83,8 +86,23 @@ void Pass::embed(const Work& work, float scale, int positions) {
 
 // --- linears ------------------------------------------------------------------------------------
 
-void Pass::make_row(const Work& work, const Rows& rows, int64_t token, const Input& in) {
-  normalize(rows.norm, row(rows.from, work, token, rows.cols), rows.cols, in.row(token));
+// Null: all signs are 1.
+const float* Pass::signs_of(const InputTransform& transform) const {
+  const Fold& fold = model_.fold();
+  return fold.signs.empty() ? nullptr : fold.signs.data() + transform.signs;
+}
+
+// A row whose heads are put in another order has no norm.
+void Pass::make_row(const Work& work, const Rows& rows, int64_t token, const Input& in,
+                    const InputTransform& transform) {
+  const float* from = row(rows.from, work, token, rows.cols);
+  float* made = in.row(token);
+  if (transform.repeats > 1)
+    group_heads(from, rows.cols, transform.groups, transform.repeats, made);
+  else
+    normalize(rows.norm, from, rows.cols, made);
+  if (transform.signs >= 0)
+    apply_hadamard(signs_of(transform), rows.cols, model_.fold().block, made);
   in.quantize(kernels_, token);
 }
 
@@ -96,10 +114,18 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue ep
                     std::span<const Linear> linears) {
   const bool own = work.n_tokens == 1;
   const bool together = epilogue == Epilogue::silu || epilogue == Epilogue::gelu;
+  const InputTransform transform = linears[0].transform;
+  size_t alike = 1;
+  while (alike < linears.size() && linears[alike].transform == transform) ++alike;
+  if (alike < linears.size()) {  // the others' rows are transformed in another way
+    multiply(phase, work, rows, together ? Epilogue::later : epilogue, linears.first(alike));
+    multiply(phase, work, rows, epilogue, linears.subspan(alike));
+    return;
+  }
   if (!own) {
     parallel_for(Phase::rows, work.worker, work.n_tokens, [&](Share mine) {
       const Input in = shared_.rows_of(rows.cols);
-      for (int64_t t = mine.begin; t < mine.end; ++t) make_row(work, rows, t, in);
+      for (int64_t t = mine.begin; t < mine.end; ++t) make_row(work, rows, t, in, transform);
     });
   }
   if (work.points.linear_input) show_input(work, rows, linears);
@@ -108,11 +134,12 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue ep
     const int64_t strips = padded_rows(rows_of(linear.matrix)) / kStripRows;
     n_strips = together ? strips : n_strips + strips;
   }
+  const bool gated = linears.back().out == Buffer::up;
   bool made = false;
   parallel_for(phase, work.worker, n_strips, [&](Share mine) {
     Worker& self = worker(work.worker);
     const Input in = own ? self.one.rows_of(rows.cols) : shared_.rows_of(rows.cols);
-    if (own && !made) make_row(work, rows, 0, in);
+    if (own && !made) make_row(work, rows, 0, in, transform);
     made = true;
     int64_t first = 0;
     for (const Linear& linear : linears) {
@@ -122,8 +149,9 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue ep
       if (!together) first += strips;
       if (of.begin < of.end) multiply_strips(work, in, of, epilogue, linear);
     }
-    // This worker has computed the same rows of gate and up, so it can combine them at once.
-    if (together) activate(work, epilogue, linears.size() > 1, rows_of(linears[0].matrix), mine);
+    // This worker has computed the same rows of gate and up, so it can combine them at once. Or
+    // those of the gate were computed in a phase before.
+    if (together) activate(work, epilogue, gated, rows_of(linears[0].matrix), mine);
   });
 }
 
@@ -162,7 +190,8 @@ void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epil
       for (int64_t i = 0; i < n; ++i) made[i] = made[i] * scale;
     }
     if (linear.bias >= 0) kernels_.add(weights_.vector(linear.bias) + begin, n, made);
-    if (epilogue == Epilogue::silu || epilogue == Epilogue::gelu) continue;
+    if (epilogue == Epilogue::silu || epilogue == Epilogue::gelu || epilogue == Epilogue::later)
+      continue;
     if (epilogue == Epilogue::weigh) {
       float* sum = row(Buffer::sum, work, first + t, matrix.rows) + begin;
       const float weight = expert_weights_[first + t];

@@ -139,6 +139,13 @@ int main(int argc, char** argv) {
   const auto narrow = [](const TypeTraits& t) {
     return t.block < 256 && t.floats != FloatKind::f32;  // F32 would be too large
   };
+  for (const char* name : {"llama-folded-q8_0", "gemma3-folded-q8_0"}) {
+    TinyModel model = tiny_model_named(name);
+    model.n_layers = 2;
+    model.n_embd = model.n_ff = 32;
+    model.context = 64;
+    write(gguf, model.name, build_tiny_model(model));
+  }
   for (const Type type : types_where(narrow)) {
     write(gguf, traits(type).name, small_model("llama", type));
   }

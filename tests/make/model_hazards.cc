@@ -80,10 +80,6 @@ void configuration(Cases cases) {
   cases.model("tensor_unknown", "blk.0.attn_q_lora.weight", [](GgufBuilder& f) {
     f.tensor("blk.0.attn_q_lora.weight", Type::F32, {32}, std::string(128, 'x'));
   });
-  cases.model("hadamard", "prism.hadamard.version",
-              [](GgufBuilder& f) { f.kv_u32("prism.hadamard.version", 1); });
-  cases.model("hadamard_as_text", "prism.hadamard.version",
-              [](GgufBuilder& f) { f.kv_string("prism.hadamard.version", "3"); });
 }
 
 // Ways of scaling RoPE, each with a number that makes no sense.

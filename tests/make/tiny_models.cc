@@ -6,6 +6,7 @@
 
 #include "base/half.h"
 #include "blocks.h"
+#include "fold.h"
 #include "quantize.h"
 #include "tiny_vocabulary.h"
 
@@ -178,6 +179,31 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
   return plans;
 }
 
+// Whether a matrix of a folded model is folded: all are but routers and, of the second layer, some
+// whose input others share.
+bool is_folded(const TinyModel& model, const Plan& plan) {
+  const auto ends_with = [&](std::string_view end) { return plan.name.ends_with(end); };
+  if (model.folded_from.empty() || plan.rows == 0 || ends_with("ffn_gate_inp.weight")) return false;
+  if (!plan.name.starts_with("blk.1.")) return true;
+  return !ends_with("attn_k.weight") && !ends_with("ffn_gate.weight") &&
+         !ends_with("ffn_up_exps.weight");
+}
+
+Folded folded_of(const TinyModel& model) {
+  Folded folded;
+  for (const Plan& plan : plan_tensors(model)) {
+    if (!is_folded(model, plan)) continue;
+    if (plan.name != "token_embd.weight") folded.names.push_back(plan.name);
+    const auto width = static_cast<uint32_t>(plan.columns);
+    if (std::ranges::find(folded.widths, width) == folded.widths.end())
+      folded.widths.push_back(width);
+  }
+  folded.signs = model.fold_signs();
+  folded.narrow = model.tied;
+  folded.tied = model.tied;
+  return folded;
+}
+
 // Blocks of random bytes with the plan's deviation, for types without a quantizer.
 std::string random_blocks(const TypeTraits& type, int64_t n, float deviation, Random& random) {
   std::string bytes(row_bytes(type, static_cast<uint64_t>(n)), '\0');
@@ -200,7 +226,8 @@ std::string random_blocks(const TypeTraits& type, int64_t n, float deviation, Ra
 
 // The bytes of `rows` rows of a plan's tensor.
 std::string tensor_rows(const TinyModel& model, const Plan& plan, uint64_t rows) {
-  Random random(model.name + " " + plan.name);
+  const std::string& seed = model.folded_from.empty() ? model.name : model.folded_from;
+  Random random(seed + " " + plan.name);
   std::vector<float> values(plan.columns * std::max<uint64_t>(rows, 1));
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = plan.mean + random.normal() * plan.deviation;
@@ -208,6 +235,8 @@ std::string tensor_rows(const TinyModel& model, const Plan& plan, uint64_t rows)
     const float step = 7.0f / static_cast<float>(values.size());
     for (size_t i = 0; i < values.size(); ++i) values[i] = 1 + static_cast<float>(i) * step;
   }
+  if (is_folded(model, plan))
+    fold_rows(values, static_cast<uint32_t>(plan.columns), model.fold_signs());
   const TypeTraits& type = traits(plan.type);
   const auto n = static_cast<int64_t>(values.size());
   Quantize* const quantize = quantizer(plan.type);
@@ -284,6 +313,7 @@ GgufBuilder metadata(const TinyModel& m) {
     file.kv_u32(a + "attention.key_length", m.head_dim)
         .kv_u32(a + "attention.value_length", m.head_dim);
   }
+  if (!m.folded_from.empty()) add_fold_keys(file, folded_of(m));
   if (m.alignment != 32) file.kv_u32("general.alignment", m.alignment);
   file.alignment = m.alignment;
   add_vocabulary(file, m.vocabulary, m.n_vocab);
@@ -512,6 +542,17 @@ std::vector<TinyModel> make_models() {
     m.tied = false;
     m.shuffled = true;
   });
+  const auto folded = [&](std::string_view architecture, Type type) {
+    TinyModel m = family(architecture, type);
+    m.folded_from = std::string(architecture) + "-f32";
+    m.name = std::string(architecture) + "-folded-" + lower_case(traits(type).name);
+    models.push_back(m);
+  };
+  folded("llama", Type::Q8_0);
+  folded("qwen3", Type::F32);
+  folded("gemma3", Type::F32);
+  folded("gemma3", Type::Q8_0);
+  folded("qwen3moe", Type::F32);
   return models;
 }
 

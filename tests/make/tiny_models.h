@@ -56,16 +56,19 @@ struct TinyModel {
       false;              // the data in another order than the tensors' list (llama.cpp refuses it)
   bool reversed = false;  // the last tensor first
   uint32_t alignment = 32;
+  // Its weights are folded (fold.h). This is the name of the F32 model that computes the same.
+  std::string folded_from;
 
   bool is_conv(uint32_t layer) const { return conv_tokens > 0 && layer % 3 != 2; }
   bool is_delta(uint32_t layer) const {
     return delta_dim > 0 && layer < n_layers && (layer + 1) % attends != 0;
   }
+  bool fold_signs() const { return n_experts == 0; }
 };
 
 // All tiny models: llama with every type, qwen2 and qwen3 with every type that has a quantizer, all
-// three with Q4_K_M, other families with a few types, and odd ones. Names are unique. (Another
-// engine's answers for 4-bit mixtures of experts are in ../shared alone.)
+// three with Q4_K_M, other families with a few types, odd ones, and folded ones. Names are unique.
+// (Another engine's answers for 4-bit mixtures of experts are in ../shared alone.)
 const std::vector<TinyModel>& tiny_models();
 // The model of this name, which must exist.
 const TinyModel& tiny_model_named(std::string_view name);

@@ -141,7 +141,8 @@ TEST(Observer, ChangesNoBitByReading) {
 TEST(Observer, SeesTheSameRowsWithAnyBatchThreadsAndBudget) {
   constexpr size_t kTokens = Pass::kBlockTokens + 14;
   std::vector<std::string> files = {bent_bytes()};
-  for (const char* name : {"llama-odd-q4_0", "qwen3-f16", "gpt2-q8_0", "qwen3moe-q4_0"})
+  for (const char* name : {"llama-odd-q4_0", "qwen3-f16", "gpt2-q8_0", "qwen3moe-q4_0",
+                           "gemma3-folded-q8_0", "qwen3moe-folded-f32"})
     files.push_back(build_tiny_model(tiny_model_named(name)));
   for (const std::string& bytes : files) {
     const std::vector<size_t> positions = {3, 4, 17, kTokens - 1};
