@@ -78,6 +78,12 @@ Linear Binder::linear(Phase phase, std::string_view name, int64_t rows, int64_t 
 
 Qkv Binder::qkv(const LayerShape& shape, Biases biases) {
   const int64_t q = shape.q_rows(), kv = shape.kv_rows(), cols = model_.config_.n_embd;
+  if (shape.cache != layer_) {
+    // Some converters write what the layer would use if it had keys and values of its own.
+    for (const char* unused : {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"})
+      model_.manifest_.ignore(concat(prefix_, unused));
+    return {linear(Phase::qkv, "attn_q", q, cols, Buffer::q, biases), {}, {}};
+  }
   if (has("attn_qkv.weight")) {
     const Source all = source("attn_qkv", q + 2 * kv, cols, biases);
     return {linear_rows(Phase::qkv, all, 0, q, Buffer::q),
@@ -87,6 +93,14 @@ Qkv Binder::qkv(const LayerShape& shape, Biases biases) {
   return {linear(Phase::qkv, "attn_q", q, cols, Buffer::q, biases),
           linear(Phase::qkv, "attn_k", kv, cols, Buffer::k, biases),
           linear(Phase::qkv, "attn_v", kv, cols, Buffer::v, biases)};
+}
+
+Qkv Binder::qkv_or_keys(const LayerShape& shape) {
+  if (shape.cache != layer_ || has("attn_v.weight")) return qkv(shape);
+  const int64_t cols = model_.config_.n_embd;
+  return {linear(Phase::qkv, "attn_q", shape.q_rows(), cols, Buffer::q),
+          linear(Phase::qkv, "attn_k", shape.kv_rows(), cols, Buffer::k),
+          {}};
 }
 
 ShortConv Binder::short_conv(const LayerShape& shape) {

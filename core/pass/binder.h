@@ -25,7 +25,10 @@ class Binder {
   // Begins a slot: that of the embedding, of a layer (names of tensors are then those after blk.N.)
   // or of the head.
   void embedding() { in(model_.embedding_slot(), ""); }
-  void layer(int64_t layer) { in(model_.layer_slot(layer), concat("blk.", layer, ".")); }
+  void layer(int64_t layer) {
+    in(model_.layer_slot(layer), concat("blk.", layer, "."));
+    layer_ = layer;
+  }
   void head() { in(model_.head_slot(), ""); }
   bool has(std::string_view name) const {
     return gguf_.find_tensor(concat(prefix_, name)) != nullptr;
@@ -39,8 +42,11 @@ class Binder {
   Linear linear(Phase phase, std::string_view name, int64_t rows, int64_t cols,
                 Buffer out = Buffer::branch, Biases biases = Biases::optional);
   // The queries, keys and values of a layer with this shape, from rows of n_embd numbers: of
-  // attn_qkv, whose rows are those of q, then k, then v, or of attn_q, attn_k and attn_v.
+  // attn_qkv, whose rows are those of q, then k, then v, or of attn_q, attn_k and attn_v. A layer
+  // that reads another's keys and values has queries alone.
   Qkv qkv(const LayerShape& shape, Biases biases = Biases::optional);
+  // The same of a layer without attn_qkv, whose values are its keys if there is no attn_v.
+  Qkv qkv_or_keys(const LayerShape& shape);
   // The short convolution of a layer with this shape, from rows of n_embd numbers: of
   // shortconv.in_proj, with the rows of b, then c, then x, and shortconv.conv.weight.
   ShortConv short_conv(const LayerShape& shape);
@@ -95,6 +101,7 @@ class Binder {
   const Gguf& gguf_;
   Model& model_;
   int slot_ = 0;
+  int64_t layer_ = 0;
   std::string prefix_;
   Status status_;
 };

@@ -24,14 +24,16 @@ class Pass;
 struct Norm {
   enum Kind : uint8_t { none, rms, layer };
   Kind kind = none;
-  int weight = -1;  // [n]
+  int weight = -1;  // [n]; -1, for heads alone: no weight
   int bias = -1;    // [n], or -1
   float eps = 0;
 };
 
-// The norms of query heads and key heads, [head_dim]; they come before RoPE.
+// The norms of query heads, key heads and value heads, [head_dim]; they come before RoPE, which
+// doesn't turn values.
 struct HeadNorms {
-  Norm q, k;
+  Norm q, k, v;
+  bool keys_are_values = false;  // values are the keys' products, before norm and RoPE
 };
 
 // The buffers that steps read and write. They have one row for each token of a block, padded to
@@ -63,7 +65,8 @@ struct Linear {
 // Whether a file must have a linear's biases, or may.
 enum class Biases : uint8_t { optional, required };
 
-// The products of an attention layer's input: queries, keys and values.
+// The products of an attention layer's input: queries, keys and values. v's matrix is -1 if keys
+// are values, and k's and v's are if the layer reads the keys and values of another one.
 struct Qkv {
   Linear q, k, v;
 };

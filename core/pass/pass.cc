@@ -85,7 +85,8 @@ Pass::Pass(const Model& model, const Weights& weights, const Kernels& kernels, P
       context_(context),
       profile_(profile),
       widths_(widths_of(model)),
-      block_tokens_(block_tokens_of(model)) {}
+      block_tokens_(block_tokens_of(model)),
+      ones_(static_cast<size_t>(widths_.head_dim), 1.0f) {}
 
 Status Pass::prepare() {
   for (int i = 0; i < pool_.size(); ++i) {

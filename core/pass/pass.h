@@ -260,7 +260,8 @@ class Pass {
   const Widths widths_;
   const int64_t block_tokens_;
   std::vector<Worker> workers_;
-  std::vector<RopeTable> ropes_;  // one for each of the model's; made at the first pass, then grow
+  const std::vector<float> ones_;  // the weight of heads' norms that have none
+  std::vector<RopeTable> ropes_;   // one for each of the model's; made at the first pass, then grow
 
   // These belong to the slice that is running.
   PassState* now_ = nullptr;

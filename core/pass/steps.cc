@@ -47,7 +47,8 @@ void Pass::normalize(const Norm& norm, const float* x, int64_t n, float* out) {
     kernels_.center(x, n, out);
     x = out;
   }
-  kernels_.rms_norm(x, weights_.vector(norm.weight), n, norm.eps, out);
+  const float* weight = norm.weight >= 0 ? weights_.vector(norm.weight) : ones_.data();
+  kernels_.rms_norm(x, weight, n, norm.eps, out);
   if (norm.bias >= 0) kernels_.add(weights_.vector(norm.bias), n, out);
 }
 
@@ -180,7 +181,9 @@ void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epil
 
 void Pass::project(const Work& work, const Norm& norm, const Qkv& qkv) {
   const Linear all[] = {qkv.q, qkv.k, qkv.v};
-  multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep, all);
+  const size_t n = qkv.k.matrix < 0 ? 1 : qkv.v.matrix < 0 ? 2 : 3;
+  multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep,
+           std::span(all, n));
 }
 
 // Adds each strip to the residual at once or, if the whole row must be normed or observed first,
@@ -282,16 +285,18 @@ void Pass::attend(const Work& work, const HeadNorms& norms) {
 }
 
 // Norms and rotates one token's query heads that share a KV head. If the layer has a cache of its
-// own, does the same with the key, and stores the key and value.
+// own, does the same with the key, norms the value if it has a norm, and stores both.
 void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token,
                             int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
   const int64_t position = now_->first_position + work.first_token + token;
+  const auto norm_head = [&](float* head, const Norm& norm) {
+    if (norm.kind == Norm::none) return;
+    normalize(norm, head, shape.head_dim, head);
+    check(work.worker, head, shape.head_dim);
+  };
   const auto rotate = [&](float* head, const Norm& norm) {
-    if (norm.kind != Norm::none) {
-      normalize(norm, head, shape.head_dim, head);
-      check(work.worker, head, shape.head_dim);
-    }
+    norm_head(head, norm);
     if (shape.rope < 0) return;
     const RopeTable& rope = ropes_[static_cast<size_t>(shape.rope)];
     const bool adjacent =
@@ -304,8 +309,10 @@ void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t to
   for (int64_t i = 0; i < group; ++i) rotate(q + i * shape.head_dim, norms.q);
   if (shape.cache != work.layer) return;
   float* k = row(Buffer::k, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
+  float* v = row(Buffer::v, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
+  if (norms.keys_are_values) std::memcpy(v, k, static_cast<size_t>(4 * shape.head_dim));
   rotate(k, norms.k);
-  const float* v = row(Buffer::v, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
+  norm_head(v, norms.v);
   now_->timeline->keys_values(work.layer).store(kernels_, work.layer, kv_head, position, k, v);
 }
 

@@ -104,6 +104,9 @@ Status TensorManifest::check_no_others(const Gguf& gguf, std::string_view archit
                                        bool (*has_no_effect)(std::string_view)) const {
   std::vector<uint8_t> added(gguf.tensors.size());
   for (const Piece& piece : pieces_) added[piece.tensor_index] = 1;
+  for (const std::string& name : ignored_)
+    if (const TensorInfo* info = gguf.find_tensor(name); info != nullptr)
+      added[static_cast<size_t>(info - gguf.tensors.data())] = 1;
   if (has_no_effect != nullptr) {
     for (size_t i = 0; i < added.size(); ++i) added[i] |= has_no_effect(gguf.tensors[i].name);
   }

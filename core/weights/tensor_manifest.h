@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -58,9 +59,11 @@ class TensorManifest {
   Result<int> add_vector_part(const Gguf& gguf, std::string_view name, int slot, int64_t all,
                               int64_t first, int64_t length);
 
-  // Fails with unsupported_model if the file has a tensor of which no piece was added, unless
-  // has_no_effect (null: none has none) says so of its name: without it the model may compute
-  // something else.
+  // If the file has a tensor of this name, the model doesn't use it.
+  void ignore(std::string name) { ignored_.push_back(std::move(name)); }
+  // Fails with unsupported_model if the file has a tensor of which no piece was added, unless it is
+  // ignored, or has_no_effect (null: none has none) says so of its name: without it the model may
+  // compute something else.
   Status check_no_others(const Gguf& gguf, std::string_view architecture,
                          bool (*has_no_effect)(std::string_view tensor) = nullptr) const;
 
@@ -94,6 +97,7 @@ class TensorManifest {
   int n_slots_;
   std::vector<uint8_t> optional_;  // by slot, up to the last that is
   std::vector<Piece> pieces_;
+  std::vector<std::string> ignored_;  // tensors
 };
 
 }  // namespace sluice
