@@ -187,6 +187,34 @@ void Binder::token_table() {
   model_.token_table_ = table("token_embd.weight", config.n_vocab, config.n_embd);
 }
 
+int Binder::input_table() {
+  return table("per_layer_token_embd.weight", model_.config_.n_vocab, model_.all_inputs());
+}
+
+void Binder::layer_inputs(int64_t width, float eps) {
+  LayerInputs& inputs = model_.layer_inputs_;
+  inputs.width = width;
+  inputs.table = input_table();
+  inputs.projection = linear(Phase::layer_input, "per_layer_model_proj", model_.all_inputs(),
+                             model_.config_.n_embd, Buffer::inputs);
+  inputs.norm = rms_norm("per_layer_proj_norm", width, eps);
+}
+
+LayerInput Binder::layer_input(float eps) {
+  const int64_t width = model_.layer_inputs_.width, d = model_.config_.n_embd;
+  return {linear(Phase::layer_input, "inp_gate", width, d, Buffer::hidden),
+          linear(Phase::layer_input, "proj", d, width), rms_norm("post_norm", d, eps)};
+}
+
+void Binder::late_input_table() {
+  if (!model_.cut_.late_input_table || model_.layer_inputs_.width == 0) return;
+  if (!status_.has_value()) return;
+  const int slot = model_.manifest_.add_slot();
+  if (model_.table_slot_ < 0) model_.table_slot_ = slot;
+  in(slot, "");
+  input_table();
+}
+
 // The table's slot is the last one, because the others are numbered already.
 void Binder::late_table() {
   if (!model_.cut_.late_table || !status_.has_value()) return;
@@ -247,6 +275,7 @@ int Binder::optional_vector(std::string_view name, int64_t length) {
 }
 
 Status Binder::finish() {
+  late_input_table();
   SLUICE_TRY(status_);
   return model_.manifest_.check_no_others(gguf_, model_.config_.architecture, has_no_effect);
 }

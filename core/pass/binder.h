@@ -63,6 +63,11 @@ class Binder {
   void rope_factors(RopeShape& rope);
   // Makes token_embd.weight the model's token_table().
   void token_table();
+  // The model's layer_inputs(), `width` numbers a layer, in the embedding's slot: of
+  // per_layer_token_embd.weight, per_layer_model_proj and per_layer_proj_norm.
+  void layer_inputs(int64_t width, float eps);
+  // A layer's part of them: of inp_gate, proj and post_norm.
+  LayerInput layer_input(float eps);
   // The parts of the matrix of logits: of output.weight or, if the file has none, of
   // token_embd.weight. If the file has them, output.bias and output.scale count as in linear().
   // None for a model without a head, whose family calls it as well: it places the embedding's
@@ -95,6 +100,8 @@ class Binder {
                   int64_t rows);
   int vector_part(std::string_view name, int64_t all, int64_t first, int64_t length);
   void late_table();
+  void late_input_table();
+  int input_table();
   int used(Phase phase, int matrix);
   int keep(Result<int> handle);
 

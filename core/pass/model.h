@@ -38,8 +38,9 @@ struct HeadNorms {
 
 // The buffers that steps read and write. They have one row for each token of a block, padded to
 // whole strips. The residual stream has one for each token of the pass, not padded, and so has
-// `sum`, what experts add. `chosen` is the residual's rows of some tokens: those whose results are
-// computed, or those that chose an expert. `results` are the caller's rows.
+// `sum`, what experts add; `inputs`, those of all layers (LayerInputs), has padded ones. `chosen`
+// is the residual's rows of some tokens: those whose results are computed, or those that chose an
+// expert. `results` are the caller's rows.
 enum class Buffer : uint8_t {
   residual,
   q,
@@ -51,7 +52,8 @@ enum class Buffer : uint8_t {
   branch,
   chosen,
   results,
-  sum
+  sum,
+  inputs
 };
 
 // out = matrix * input (* scale) (+ bias)
@@ -89,6 +91,21 @@ struct Expert {
   Linear down;
 };
 
+// What each layer gets of a token beside the residual: `width` numbers. They come from the token's
+// row of a table of its own, with the pieces of all layers, and from its embedding.
+struct LayerInputs {
+  int64_t width = 0;  // of a layer; 0: there are none
+  int table = -1;     // [n_vocab][n_layers * width]; its rows come with those of token_table()
+  Linear projection;  // [n_layers * width][n_embd]
+  Norm norm;          // of a layer's piece of the product
+};
+
+// How a layer's input is added to the residual.
+struct LayerInput {
+  Linear gate, output;  // [width][n_embd], [n_embd][width]
+  Norm norm;            // of the output's product
+};
+
 // A worker's call of the steps: for some consecutive tokens of a pass, in one layer; for some that
 // chose an expert; or for all tokens whose results are computed, in the final norm or one part of
 // the head.
@@ -117,6 +134,9 @@ struct Cut {
   // With single_rows: the whole table is loaded as well, in the last slot or, if the embeddings are
   // tied, in the head.
   bool late_table = false;
+  // With single_rows: the table of layers' inputs (LayerInputs) is loaded as well, in a slot behind
+  // all others. Else it never is: its rows come as long as the model is used.
+  bool late_input_table = false;
 };
 
 // Whether a model has a matrix of logits. One without is an encoder: it makes vectors of texts.
@@ -165,14 +185,19 @@ class Model {
   int head_part_slot(int part) const { return head_parts_.slot(head_slot(), part); }
   int64_t head_part_rows() const { return head_parts_.rows; }  // the last may have fewer
 
-  // The last slot, of the embedding table (Cut::late_table); -1: there is none.
-  int table_slot() const { return table_slot_; }
+  // Whether it is one of the last slots, of tables that come late (Cut).
+  bool is_table_slot(int slot) const { return table_slot_ >= 0 && slot >= table_slot_; }
   int n_slots() const { return manifest_.n_slots(); }
 
   // The embedding: one row for each token of the vocabulary. With single_rows, single rows of it
   // can be loaded.
   int token_table() const { return token_table_; }
   bool single_rows() const { return cut_.single_rows; }
+  const LayerInputs& layer_inputs() const { return layer_inputs_; }
+  // Bytes of the file that never come whole: of the table of layers' inputs, if it is in no slot.
+  uint64_t bytes_left_out() const;
+  // Floats of a token's inputs for all layers.
+  int64_t all_inputs() const { return layer_inputs_.width * config_.n_layers; }
 
   // These call the pass's steps in their order. Every worker of the pass calls them. They must not
   // read anything that changes while the pass lives, except through its steps.
@@ -199,7 +224,8 @@ class Model {
   HeadParts head_parts_;
   ExpertCounts experts_;
   int token_table_ = -1;
-  int table_slot_ = -1;
+  int table_slot_ = -1;  // the first of these; -1: there is none
+  LayerInputs layer_inputs_;
   TensorManifest manifest_;
   std::vector<WeightUse> uses_;
   std::vector<LayerShape> layers_;

@@ -195,6 +195,13 @@ Status read_shared_caches(ConfigReader& reader, std::vector<LayerShape>& layers)
   return {};
 }
 
+Result<int64_t> read_input_width(ConfigReader& reader, const Config& config) {
+  const int64_t width =
+      reader.integer_or_0("embedding_length_per_layer_input", 0, kMaxWidth / config.n_layers);
+  SLUICE_TRY(reader.status());
+  return width;
+}
+
 Result<float> read_cap(ConfigReader& reader, std::string_view name) {
   constexpr double kLeast = 0.001, kMost = 1e6;
   const double cap = reader.number(name, 0);

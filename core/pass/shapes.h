@@ -86,6 +86,10 @@ Status read_local_heads(ConfigReader& reader, std::vector<LayerShape>& layers);
 // number and size.
 Status read_shared_caches(ConfigReader& reader, std::vector<LayerShape>& layers);
 
+// Reads embedding_length_per_layer_input, the width of what each layer gets beside the residual; 0
+// or missing: nothing. Fails with bad_file if that of all layers together is absurd.
+Result<int64_t> read_input_width(ConfigReader& reader, const Config& config);
+
 // Reads the number c of a cap c * tanh(x / c); 0: none. Fails with bad_file if it is absurd.
 Result<float> read_cap(ConfigReader& reader, std::string_view name);
 

@@ -1,6 +1,7 @@
 // The steps that families share (pass/pass.h). Every worker runs this code and does its part.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "base/math.h"
@@ -34,6 +35,8 @@ float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) 
     return now_->choice.sum +
            (work.expert == Work::kNoExpert ? at : chosen_[static_cast<size_t>(at)]) * width;
   }
+  if (buffer == Buffer::inputs)
+    return now_->inputs + (work.first_token + token) * padded_rows(model_.all_inputs());
   const AlignedBuffer& rows = buffers_[static_cast<size_t>(buffer) - 1];
   return rows.as<float>() + token * padded_rows(width);
 }
@@ -82,6 +85,28 @@ void Pass::embed(const Work& work, float scale, int positions) {
   });
 }
 
+void Pass::make_layer_inputs(const Work& work) {
+  const LayerInputs& inputs = model_.layer_inputs();
+  if (inputs.width == 0) return;
+  const int64_t d = model_.config().n_embd;
+  multiply(Phase::layer_input, work, {Buffer::residual, d, {}}, Epilogue::keep,
+           {&inputs.projection, 1});
+  parallel_for(Phase::layer_input, work.worker, work.n_tokens, [&](Share mine) {
+    const int64_t n = model_.all_inputs(), width = inputs.width;
+    const float of_product = 1 / std::sqrt(static_cast<float>(d));
+    const float of_row = std::sqrt(static_cast<float>(width)), of_sum = 1 / std::sqrt(2.0f);
+    float* own = worker(work.worker).one.rows_of(n).row(0);
+    for (int64_t t = mine.begin; t < mine.end; ++t) {
+      float* x = row(Buffer::inputs, work, t, n);
+      weights_.read_row(inputs.table, now_->tokens[static_cast<size_t>(work.first_token + t)], own);
+      for (int64_t i = 0; i < n; ++i) x[i] = x[i] * of_product;
+      for (int64_t i = 0; i < n; i += width) normalize(inputs.norm, x + i, width, x + i);
+      for (int64_t i = 0; i < n; ++i) x[i] = (x[i] + own[i] * of_row) * of_sum;
+      check(work.worker, x, n);
+    }
+  });
+}
+
 // --- linears ------------------------------------------------------------------------------------
 
 void Pass::make_row(const Work& work, const Rows& rows, int64_t token, const Input& in) {
@@ -96,7 +121,7 @@ void Pass::make_row(const Work& work, const Rows& rows, int64_t token, const Inp
 void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue epilogue,
                     std::span<const Linear> linears) {
   const bool own = work.n_tokens == 1;
-  const bool together = epilogue == Epilogue::silu || epilogue == Epilogue::gelu;
+  const bool together = makes_hidden(epilogue);
   if (!own) {
     parallel_for(Phase::rows, work.worker, work.n_tokens, [&](Share mine) {
       const Input in = shared_.rows_of(rows.cols);
@@ -124,19 +149,22 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue ep
       if (of.begin < of.end) multiply_strips(work, in, of, epilogue, linear);
     }
     // This worker has computed the same rows of gate and up, so it can combine them at once.
-    if (together) activate(work, epilogue, linears.size() > 1, rows_of(linears[0].matrix), mine);
+    const bool gated = linears.size() > 1 || epilogue == Epilogue::gelu_input;
+    if (together) activate(work, epilogue, gated, rows_of(linears[0].matrix), mine);
   });
 }
 
-// hidden = SiLU(hidden) * up, GELU(hidden) * up or GELU(hidden), for these strips of the rows from
-// `first` on.
+// hidden = SiLU(hidden) * up, GELU(hidden) * up, GELU(hidden) * the layer's piece of inputs, or
+// GELU(hidden), for these strips of the rows from `first` on.
 void Pass::activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips,
                     int64_t first) {
   const int64_t begin = strips.begin * kStripRows;
   const int64_t n = (strips.end - strips.begin) * kStripRows;
   for (int64_t t = 0; t < work.n_tokens; ++t) {
     float* hidden = row(Buffer::hidden, work, first + t, width) + begin;
-    const float* up = row(Buffer::up, work, first + t, width) + begin;
+    const float* up = epilogue == Epilogue::gelu_input
+                          ? row(Buffer::inputs, work, t, 0) + work.layer * width + begin
+                          : row(Buffer::up, work, first + t, width) + begin;
     if (epilogue == Epilogue::silu) {
       kernels_.silu_mul(hidden, up, n, hidden);
       continue;
@@ -163,7 +191,7 @@ void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epil
       for (int64_t i = 0; i < n; ++i) made[i] = made[i] * scale;
     }
     if (linear.bias >= 0) kernels_.add(weights_.vector(linear.bias) + begin, n, made);
-    if (epilogue == Epilogue::silu || epilogue == Epilogue::gelu) continue;
+    if (makes_hidden(epilogue)) continue;
     if (epilogue == Epilogue::weigh) {
       float* sum = row(Buffer::sum, work, first + t, matrix.rows) + begin;
       const float weight = expert_weights_[first + t];
@@ -189,13 +217,12 @@ void Pass::project(const Work& work, const Norm& norm, const Qkv& qkv) {
 // Adds each strip to the residual at once or, if the whole row must be normed or observed first,
 // adds the rows in a phase of their own.
 void Pass::add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,
-                      const Norm& norm, Point point) {
-  const bool normed = norm.kind != Norm::none;
-  const bool observed =
-      point == Point::attention_branch ? work.points.attention_branch : work.points.ffn_branch;
-  multiply(phase, work, rows, normed || observed ? Epilogue::keep : Epilogue::add, {&linear, 1});
-  if (observed) {
-    add_observed(work, norm, point);
+                      const Addition& how) {
+  const bool normed = how.norm.kind != Norm::none;
+  multiply(phase, work, rows, normed || how.observed ? Epilogue::keep : Epilogue::add,
+           {&linear, 1});
+  if (how.observed) {
+    add_observed(work, how);
     return;
   }
   if (!normed) return;
@@ -203,18 +230,28 @@ void Pass::add_linear(Phase phase, const Work& work, const Rows& rows, const Lin
     const int64_t n = model_.config().n_embd;
     for (int64_t t = mine.begin; t < mine.end; ++t) {
       float* branch = row(Buffer::branch, work, t, n);
-      float* sum = row(Buffer::residual, work, t, n);
-      normalize(norm, branch, n, branch);
-      kernels_.add(branch, n, sum);
-      check(work.worker, sum, n);
+      normalize(how.norm, branch, n, branch);
+      add_branch(work, t, how.scale);
     }
   });
 }
 
+// Adds a token's branch to its residual, and multiplies the sum by a number of the file.
+void Pass::add_branch(const Work& work, int64_t token, int scale) {
+  const int64_t n = model_.config().n_embd;
+  float* sum = row(Buffer::residual, work, token, n);
+  kernels_.add(row(Buffer::branch, work, token, n), n, sum);
+  if (scale >= 0) {
+    const float factor = *weights_.vector(scale);
+    for (int64_t i = 0; i < n; ++i) sum[i] = sum[i] * factor;
+  }
+  check(work.worker, sum, n);
+}
+
 void Pass::attention_output(const Work& work, const Linear& output, const Norm& norm) {
   const int64_t cols = model_.manifest().piece(output.matrix).cols;
-  add_linear(Phase::output, work, {Buffer::attended, cols, {}}, output, norm,
-             Point::attention_branch);
+  add_linear(Phase::output, work, {Buffer::attended, cols, {}}, output,
+             {norm, Point::attention_branch, work.points.attention_branch});
 }
 
 void Pass::ffn_gate_up(const Work& work, const Norm& norm, Activation activation,
@@ -229,9 +266,17 @@ void Pass::ffn_up(const Work& work, const Norm& norm, const Linear& hidden) {
            {&hidden, 1});
 }
 
-void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm) {
+void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm, int scale) {
   const int64_t cols = model_.layer(work.layer).n_ff;
-  add_linear(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm, Point::ffn_branch);
+  add_linear(Phase::down, work, {Buffer::hidden, cols, {}}, down,
+             {norm, Point::ffn_branch, work.points.ffn_branch, scale});
+}
+
+void Pass::add_layer_input(const Work& work, const LayerInput& input, int scale) {
+  multiply(Phase::layer_input, work, {Buffer::residual, model_.config().n_embd, {}},
+           Epilogue::gelu_input, {&input.gate, 1});
+  add_linear(Phase::layer_input, work, {Buffer::hidden, model_.layer_inputs().width, {}},
+             input.output, {input.norm, Point::ffn_branch, false, scale});
 }
 
 void Pass::output(const Work& work, const Norm& norm) {
