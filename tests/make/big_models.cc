@@ -74,6 +74,28 @@ std::vector<TinyModel> make_big_models() {
   lfm.context = 128000;
   lfm.freq_base = 1e6f;
 
+  TinyModel gemma;
+  gemma.name = "gemma4-e2b";
+  gemma.architecture = "gemma4";
+  gemma.n_vocab = 262144;
+  gemma.n_layers = 35;
+  gemma.n_embd = 1536;
+  gemma.n_heads = 8;
+  gemma.n_kv_heads = 1;
+  gemma.global_kv_heads = 1;
+  gemma.head_dim = 512;
+  gemma.local_head_dim = 256;
+  gemma.period = 5;
+  gemma.n_ff = 6144;
+  gemma.n_shared = 20;
+  gemma.shared_ff = 12288;
+  gemma.input_width = 256;
+  gemma.window = 512;
+  gemma.context = 131072;
+  gemma.freq_base = 1e6f;
+  gemma.rope_freqs = true;
+  gemma.tied = true;
+
   TinyModel mixture = qwen;
   mixture.name = "qwen3-30b-a3b-6-layers";
   mixture.architecture = "qwen3moe";
@@ -86,7 +108,7 @@ std::vector<TinyModel> make_big_models() {
   mixture.n_used = 8;
   mixture.tied = false;
   mixture.q6_head = true;
-  return {smollm, qwen, llama, large, lfm, mixture};
+  return {smollm, qwen, llama, large, lfm, gemma, mixture};
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ namespace {
 int usage() {
   std::fprintf(stderr,
                "usage: make_models OUTDIR [--big SHAPE --type TYPE] [--reverse] [--split N]\n"
-               "SHAPE: smollm2-135m, qwen3-0.6b, llama-3.2-1b, llama-3.1-8b, lfm2-350m or\n"
-               "qwen3-30b-a3b-6-layers\n"
+               "SHAPE: smollm2-135m, qwen3-0.6b, llama-3.2-1b, llama-3.1-8b, lfm2-350m,\n"
+               "gemma4-e2b or qwen3-30b-a3b-6-layers\n"
                "TYPE: %s or Q4_K_M\n"
                "N: 1 to 999 files for each model\n",
                sluice::computed_type_names().c_str());

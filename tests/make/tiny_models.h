@@ -18,8 +18,9 @@ enum class Vocabulary { spm, gpt2, qwen2, llama_bpe, smollm };
 // A model's shape. If a row is not a whole number of a type's blocks, the tensor gets another type,
 // as in real files: for K types Q8_0 if that fits (in Q4_K_M, Q5_0 for Q4_K), otherwise F16.
 struct TinyModel {
-  std::string name;          // "llama-q4_0"
-  std::string architecture;  // "llama", "qwen2", "qwen3", "qwen3moe", "gpt2", "gemma3", "lfm2"
+  std::string name;  // "llama-q4_0"
+  std::string
+      architecture;  // "llama", "qwen2", "qwen3", "qwen3moe", "gpt2", "gemma3", "gemma4", "lfm2"
   Type type = Type::F32;
   bool k_m =
       false;  // the mix called Q4_K_M: Q6_K for the values, some down-projections and the head
@@ -37,7 +38,16 @@ struct TinyModel {
   uint32_t context = 512;
   float freq_base = 10000;
   float rms_eps = 1e-6f;
-  uint32_t window = 0;  // gemma3: of the layers that don't see all positions; lfm2: of attention
+  // gemma3, gemma4: of the layers that don't see all positions; lfm2: of attention.
+  uint32_t window = 0;
+  // gemma4. Every `period`-th layer sees all positions. The others have heads of local_head_dim.
+  uint32_t period = 0;
+  uint32_t local_head_dim = 0;
+  uint32_t global_kv_heads = 0;  // of the layers that see all positions
+  bool keys_are_values = false;  // in these: they have no attn_v
+  uint32_t n_shared = 0;         // the last ones, which read the keys and values of others
+  uint32_t shared_ff = 0;        // n_ff of these
+  uint32_t input_width = 0;      // of what each layer gets beside the residual; 0: nothing
   uint32_t conv_tokens = 0;  // lfm2: of the short convolutions that all layers but every third are
   Vocabulary vocabulary = Vocabulary::spm;
   bool tied = false;        // no output.weight
@@ -49,6 +59,14 @@ struct TinyModel {
   uint32_t alignment = 32;
 
   bool is_conv(uint32_t layer) const { return conv_tokens > 0 && layer % 3 != 2; }
+  bool is_local(uint32_t layer) const { return period > 0 && (layer + 1) % period != 0; }
+  bool is_shared(uint32_t layer) const { return layer + n_shared >= n_layers; }
+  uint32_t head_dim_of(uint32_t layer) const { return is_local(layer) ? local_head_dim : head_dim; }
+  uint32_t kv_heads_of(uint32_t layer) const {
+    if (is_conv(layer)) return 0;
+    return period > 0 && !is_local(layer) ? global_kv_heads : n_kv_heads;
+  }
+  uint32_t ff_of(uint32_t layer) const { return is_shared(layer) ? shared_ff : n_ff; }
 };
 
 // All tiny models: llama with every type, qwen2 and qwen3 with every type that has a quantizer, all
@@ -63,8 +81,8 @@ GgufBuilder tiny_model_file(const TinyModel& model);
 std::string build_tiny_model(const TinyModel& model);
 
 // The shapes of real models for benches ("smollm2-135m", "qwen3-0.6b", "llama-3.2-1b",
-// "llama-3.1-8b", "lfm2-350m"), and the first layers of one ("qwen3-30b-a3b-6-layers"); null for
-// other names. Their weights repeat a short random pattern.
+// "llama-3.1-8b", "lfm2-350m", "gemma4-e2b"), and the first layers of one
+// ("qwen3-30b-a3b-6-layers"); null for other names. Their weights repeat a short random pattern.
 const TinyModel* big_model(std::string_view name);
 // Writes such a file piece by piece; returns false if writing fails.
 bool write_big_model(const TinyModel& model, std::FILE* out);
