@@ -104,7 +104,7 @@ struct PromptProgress {
 
 struct LoadProgress {
   uint64_t loaded = 0;   // bytes of the file that have arrived
-  uint64_t total = 0;    // 0 while unknown
+  uint64_t total = 0;    // 0 while unknown; without a table of which only single rows come
   uint64_t brought = 0;  // bytes that have arrived, those that came again as well
   int32_t layers_ready = 0;
   int32_t layers_total = 0;
@@ -192,8 +192,9 @@ class Engine {
   // can't be used; the engine can't be used then, either. Once has_layout(), any thread may call
   // this and its kin, also during build_tokenizer() and step().
   Status filled(uint64_t offset, uint64_t n);
-  // The same for rows of the embedding that a prompt waits for. They are needed before all wants()
-  // and may be a part of these, too. None while the header is read.
+  // The same for rows of the embedding that a prompt waits for, and of a table that gives each
+  // layer an input of its own, which for a rereadable source never comes whole. They are needed
+  // before all wants() and may be a part of these, too. None while the header is read.
   std::vector<Want> row_wants();
   Status rows_filled(uint64_t offset, uint64_t n);
   // Weights that are read again needn't be packed again: filled() gives `keeper` (null: nobody)
@@ -211,7 +212,9 @@ class Engine {
   Status build_tokenizer();
   bool has_tokenizer() const;  // the vocabulary is built: all functions below work, sessions too
   bool ready() const;          // all weights that can stay in memory are there, too
-  bool loaded() const;         // all weights are: nothing more is wanted
+  // All weights are: nothing more is wanted. Never under a budget that is too small for all, and
+  // never of a model with a table of which only single rows come, as long as text is written.
+  bool loaded() const;
   // The files known so far, in their order; see create(). While a header is read, the last one is
   // its file, with 0 bytes.
   std::span<const FilePlace> files() const;

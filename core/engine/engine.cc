@@ -76,6 +76,7 @@ Status Engine::State::bind(Gguf&& gguf) {
   weights->keep_packed(packed_keeper);
   identity.emplace(header, model->manifest());
   row_places = planned.rows.places;
+  left_out = model->bytes_left_out();
   SLUICE_TRY(weights->allocate());
   pass.emplace(*model, *weights, *kernels, *pool, context_size, options.profile);
   return pass->prepare();

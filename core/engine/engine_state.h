@@ -25,6 +25,7 @@ struct Engine::State : Runtime {
   uint64_t total_size = 0;  // of all files; 0: unknown
   Access access = Access::sequential;
   std::atomic<uint64_t> taken{0};  // bytes of the file that have arrived
+  uint64_t left_out = 0;           // of the file, that never come whole; once has_layout
   ModelParser parser;
   std::vector<uint8_t> staging;  // header bytes on their way to the parser
   size_t staged = 0;             // where the next bytes go in `staging`

@@ -18,6 +18,8 @@ LoadProgress Engine::progress() const {
   LoadProgress progress{s.taken, s.total_size, s.taken, 0, 0};
   if (!s.has_layout) return progress;
   if (progress.total == 0) progress.total = s.header.file_bytes();
+  // Of a table that is in no slot only single rows come.
+  progress.total -= std::min(progress.total, s.left_out);
   if (s.weights->ready() || progress.loaded > progress.total) progress.loaded = progress.total;
   progress.layers_total = static_cast<int32_t>(s.n_layers());
   for (int64_t layer = 0; layer < s.n_layers(); ++layer) {
@@ -62,7 +64,7 @@ std::vector<SlotView> Engine::slots() const {
     }
     SlotView& view = views.emplace_back();
     view.kind = slot == model.embedding_slot() ? SlotView::Kind::embedding
-                : slot == model.table_slot()   ? SlotView::Kind::table
+                : model.is_table_slot(slot)    ? SlotView::Kind::table
                 : slot < model.head_slot()     ? SlotView::Kind::layer
                                                : SlotView::Kind::head;
     view.bytes = weights.bytes;

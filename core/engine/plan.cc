@@ -86,8 +86,15 @@ MemoryPlan beside_weights(const Gguf& header, const LoadOptions& options, const 
   return memory;
 }
 
+// The tables with a row for each token.
+std::vector<int> row_tables_of(const Model& model) {
+  std::vector<int> tables{model.token_table()};
+  if (model.layer_inputs().width > 0) tables.push_back(model.layer_inputs().table);
+  return tables;
+}
+
 SingleRows single_rows_of(const Model& model, int64_t places) {
-  return model.single_rows() ? SingleRows{{model.token_table()}, places} : SingleRows();
+  return model.single_rows() ? SingleRows{row_tables_of(model), places} : SingleRows();
 }
 
 // Bytes of the file in slots that share places: a token reads all of them again, or of each layer
@@ -205,7 +212,7 @@ class Planner {
   int64_t context_;
   WeightSizes sizes_;  // of the whole model
   // Of the model with its head divided and without the table:
-  Cut cut_{1, true, false};
+  Cut cut_{1, true, false, false};
   std::vector<int> slots_;  // that can share places
   WeightSizes divided_;
 };
@@ -220,7 +227,7 @@ void Planner::divide() {
   cut_.head_parts = useful_head_parts(whole_, sizes_);
   const HeadParts parts = HeadParts::of(n_vocab, cut_.head_parts);
   slots_ = slots_of(whole_, parts);
-  divided_.remove_slots_after(whole_.head_slot());  // the table's, if there is one
+  divided_.remove_slots_after(whole_.head_slot());  // the tables', if there are some
   const auto head = std::ranges::find(whole_.uses(), Phase::head, &WeightUse::phase);
   const Piece& matrix = whole_.manifest().piece(head->matrix);
   divided_.remove(matrix);
@@ -253,8 +260,10 @@ Result<Plan> Planner::share(uint64_t limit) const {
 uint32_t Planner::fitting_context(bool reread, uint64_t limit) const {
   uint64_t weights = reread ? shared_weights(0) : sizes_.memory();
   // A context that fits does so in whatever order the bytes come: with single rows as well.
-  if (!whole_.single_rows())
-    weights += memory_of_rows(whole_.manifest().piece(whole_.token_table()), kRowPlaces);
+  if (!whole_.single_rows()) {
+    for (const int table : row_tables_of(whole_))
+      weights += memory_of_rows(whole_.manifest().piece(table), kRowPlaces);
+  }
   uint32_t low = 0, high = static_cast<uint32_t>((context_ - 1) / kKvChunk);
   while (low < high) {
     const uint32_t middle = (low + high + 1) / 2;
@@ -304,7 +313,7 @@ std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& optio
 
 Result<Plan> plan_as_told(const Gguf& header, const LoadOptions& options,
                           const PlanOverride& told) {
-  const Cut cut{std::max(told.head_parts, 1), told.embedding_rows > 0, false};
+  const Cut cut{std::max(told.head_parts, 1), told.embedding_rows > 0, false, false};
   SLUICE_ASSIGN(auto model, make_model(header, cut));
   SharedPlaces shared{{}, told.layer_places};
   if (told.layer_places > 0) shared.slots = slots_of(*model, model->head_parts());
@@ -324,10 +333,11 @@ Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access 
     plan.limit = std::max(limit, plan.memory.total());
     return plan;
   }
-  // A stream brings the table when it comes. Otherwise single rows come first and the table last.
+  // A stream brings tables when they come. Otherwise single rows come first and the table last;
+  // that of layers' inputs, which is as large as the layers, only if its rows can't come again.
   const bool any_order = access != Access::sequential;
   const bool reread = access == Access::rereadable;
-  SLUICE_ASSIGN(auto model, make_model(header, {1, any_order, any_order}));
+  SLUICE_ASSIGN(auto model, make_model(header, {1, any_order, any_order, any_order && !reread}));
   SLUICE_TRY(check_context(*model, options));
   const Planner planner(header, options, *model);
   const uint64_t least = reread ? planner.least() : 0;
@@ -355,7 +365,7 @@ Status check_memory(const Gguf& header, const LoadOptions& options, Access acces
 
 Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
   SLUICE_TRY(check_load_options(options));
-  SLUICE_ASSIGN(auto model, make_model(header, {1, true, true}));
+  SLUICE_ASSIGN(auto model, make_model(header, {1, true, true, false}));
   SLUICE_TRY(check_context(*model, options));
   const Planner planner(header, options, *model);
   const Plan whole = plan_with(header, options, std::move(model), {}, kRowPlaces);

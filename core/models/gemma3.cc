@@ -53,10 +53,8 @@ Status Gemma3::read_shapes(const Gguf& gguf) {
   SLUICE_TRY(read_windows(reader, kPeriod, layers_));
   SLUICE_ASSIGN(const RopeShape global,
                 read_rope(reader, config_, layers_[0].head_dim, RopePairs::halves));
-  RopeShape local = global;
-  local.numbers.scale = 1;
-  local.numbers.yarn.reset();
-  SLUICE_ASSIGN(local.numbers.freq_base, read_freq_base(reader, "rope.freq_base_swa", 10000));
+  const int64_t turned = global.numbers.dims;
+  SLUICE_ASSIGN(const RopeShape local, read_local_rope(reader, global, turned));
   SLUICE_ASSIGN(cap_, read_cap(reader, "final_logit_softcapping"));
   eps_ = reader.epsilon("attention.layer_norm_rms_epsilon");
   SLUICE_TRY(reader.status());

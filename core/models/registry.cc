@@ -7,6 +7,7 @@ namespace sluice {
 
 // Each is defined in the file of its name.
 MakeModel make_gemma3;
+MakeModel make_gemma4;
 MakeModel make_gpt2;
 MakeModel make_lfm2;
 MakeModel make_llama;
@@ -21,6 +22,7 @@ constexpr Family kFamilies[] = {
     {"qwen3moe", make_llama, {.qk_norm = true, .experts = WithExperts::always}},
     {"gpt2", make_gpt2, {}},
     {"gemma3", make_gemma3, {}},
+    {"gemma4", make_gemma4, {}},
     {"lfm2", make_lfm2, {}},
     {"qwen35", make_qwen35, {}},
 };

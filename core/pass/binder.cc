@@ -105,6 +105,12 @@ Linear Binder::linear(Phase phase, std::string_view name, int64_t rows, int64_t 
 
 Qkv Binder::qkv(const LayerShape& shape, Biases biases) {
   const int64_t q = shape.q_width(), kv = shape.kv_rows(), cols = model_.config_.n_embd;
+  if (shape.cache != layer_) {
+    // Some converters write what the layer would use if it had keys and values of its own.
+    for (const char* unused : {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"})
+      model_.manifest_.ignore(concat(prefix_, unused));
+    return {linear(Phase::qkv, "attn_q", q, cols, Buffer::q, biases), {}, {}};
+  }
   if (has("attn_qkv.weight")) {
     const Source all = source("attn_qkv", q + 2 * kv, cols, biases);
     return {linear_rows(Phase::qkv, all, 0, q, Buffer::q),
@@ -114,6 +120,14 @@ Qkv Binder::qkv(const LayerShape& shape, Biases biases) {
   return {linear(Phase::qkv, "attn_q", q, cols, Buffer::q, biases),
           linear(Phase::qkv, "attn_k", kv, cols, Buffer::k, biases),
           linear(Phase::qkv, "attn_v", kv, cols, Buffer::v, biases)};
+}
+
+Qkv Binder::qkv_or_keys(const LayerShape& shape) {
+  if (shape.cache != layer_ || has("attn_v.weight")) return qkv(shape);
+  const int64_t cols = model_.config_.n_embd;
+  return {linear(Phase::qkv, "attn_q", shape.q_rows(), cols, Buffer::q),
+          linear(Phase::qkv, "attn_k", shape.kv_rows(), cols, Buffer::k),
+          {}};
 }
 
 ShortConv Binder::short_conv(const LayerShape& shape) {
@@ -216,6 +230,34 @@ void Binder::token_table() {
   if (model_.table_transform_.signs < 0) keep(folded_.refuse_width(config.n_embd));
 }
 
+int Binder::input_table() {
+  return table("per_layer_token_embd.weight", model_.config_.n_vocab, model_.all_inputs());
+}
+
+void Binder::layer_inputs(int64_t width, float eps) {
+  LayerInputs& inputs = model_.layer_inputs_;
+  inputs.width = width;
+  inputs.table = input_table();
+  inputs.projection = linear(Phase::layer_input, "per_layer_model_proj", model_.all_inputs(),
+                             model_.config_.n_embd, Buffer::inputs);
+  inputs.norm = rms_norm("per_layer_proj_norm", width, eps);
+}
+
+LayerInput Binder::layer_input(float eps) {
+  const int64_t width = model_.layer_inputs_.width, d = model_.config_.n_embd;
+  return {linear(Phase::layer_input, "inp_gate", width, d, Buffer::hidden),
+          linear(Phase::layer_input, "proj", d, width), rms_norm("post_norm", d, eps)};
+}
+
+void Binder::late_input_table() {
+  if (!model_.cut_.late_input_table || model_.layer_inputs_.width == 0) return;
+  if (!status_.has_value()) return;
+  const int slot = model_.manifest_.add_slot();
+  if (model_.table_slot_ < 0) model_.table_slot_ = slot;
+  in(slot, "");
+  input_table();
+}
+
 // The table's slot is the last one, because the others are numbered already.
 void Binder::late_table() {
   if (!model_.cut_.late_table || !status_.has_value()) return;
@@ -281,6 +323,7 @@ int Binder::optional_vector(std::string_view name, int64_t length) {
 }
 
 Status Binder::finish() {
+  late_input_table();
   SLUICE_TRY(status_);
   SLUICE_TRY(folded_.check_all_found(model_.manifest_, heads_grouped_));
   std::vector<uint8_t> idle;

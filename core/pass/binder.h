@@ -26,7 +26,10 @@ class Binder {
   // Begins a slot: that of the embedding, of a layer (names of tensors are then those after blk.N.)
   // or of the head.
   void embedding() { in(model_.embedding_slot(), ""); }
-  void layer(int64_t layer) { in(model_.layer_slot(layer), concat("blk.", layer, ".")); }
+  void layer(int64_t layer) {
+    in(model_.layer_slot(layer), concat("blk.", layer, "."));
+    layer_ = layer;
+  }
   void head() { in(model_.head_slot(), ""); }
   bool has(std::string_view name) const {
     return gguf_.find_tensor(concat(prefix_, name)) != nullptr;
@@ -45,8 +48,11 @@ class Binder {
   void group_value_heads(Linear& linear, int64_t n_key_heads, int64_t n_value_heads);
   // The queries, keys and values of a layer with this shape, from rows of n_embd numbers: of
   // attn_qkv, whose rows are those of q, then k, then v, or of attn_q, attn_k and attn_v. Rows of q
-  // are those of each head and then, if the layer is gated, of its gate.
+  // are those of each head and then, if the layer is gated, of its gate. A layer that reads
+  // another's keys and values has queries alone.
   Qkv qkv(const LayerShape& shape, Biases biases = Biases::optional);
+  // The same of a layer without attn_qkv, whose values are its keys if there is no attn_v.
+  Qkv qkv_or_keys(const LayerShape& shape);
   // The short convolution of a layer with this shape, from rows of n_embd numbers: of
   // shortconv.in_proj, with the rows of b, then c, then x, and shortconv.conv.weight.
   ShortConv short_conv(const LayerShape& shape);
@@ -66,6 +72,11 @@ class Binder {
   void rope_factors(RopeShape& rope);
   // Makes token_embd.weight the model's token_table().
   void token_table();
+  // The model's layer_inputs(), `width` numbers a layer, in the embedding's slot: of
+  // per_layer_token_embd.weight, per_layer_model_proj and per_layer_proj_norm.
+  void layer_inputs(int64_t width, float eps);
+  // A layer's part of them: of inp_gate, proj and post_norm.
+  LayerInput layer_input(float eps);
   // The parts of the matrix of logits: of output.weight or, if the file has none, of
   // token_embd.weight. If the file has them, output.bias and output.scale count as in linear().
   // None for a model without a head, whose family calls it as well: it places the embedding's
@@ -99,6 +110,8 @@ class Binder {
   int vector_part(std::string_view name, int64_t all, int64_t first, int64_t length);
   int vectors(std::string_view name, int64_t n, int64_t length);
   void late_table();
+  void late_input_table();
+  int input_table();
   int used(Phase phase, int matrix);
   InputTransform transform_of(int matrix);
   int keep(Result<int> handle);
@@ -106,6 +119,7 @@ class Binder {
   const Gguf& gguf_;
   Model& model_;
   int slot_ = 0;
+  int64_t layer_ = 0;
   std::string prefix_;
   FoldedWeights folded_;
   Status status_;

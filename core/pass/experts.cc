@@ -79,7 +79,7 @@ void Pass::group_by_expert(PassState& pass, int64_t layer) const {
     choice.weights_by_expert[at] = choice.weights[i];
   }
   pass.stages.resize(1);
-  if (pass.n_tokens == 1 && n_used <= kBlockTokens && weights_.all_resident() &&
+  if (pass.n_tokens == 1 && n_used <= kBlockTokens && weights_.slots_resident() &&
       !pass.points_of(layer).linear_input) {
     pass.stages.push_back({Work::kOwnExpert, 0, n_used});
     experts.clear();

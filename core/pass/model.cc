@@ -27,6 +27,11 @@ void Model::add_experts(const ExpertCounts& counts) {
     manifest_.make_optional(layer_slot(layer) + 1, layer_slot(layer + 1));
 }
 
+uint64_t Model::bytes_left_out() const {
+  const bool left_out = all_inputs() > 0 && cut_.single_rows && !cut_.late_input_table;
+  return left_out ? manifest_.piece(layer_inputs_.table).bytes : 0;
+}
+
 uint64_t Model::weight_bytes_per_token() const {
   uint64_t total = 0;
   for (const WeightUse& use : uses_) total += manifest_.piece(use.matrix).bytes;

@@ -24,20 +24,23 @@ class Pass;
 struct Norm {
   enum Kind : uint8_t { none, rms, layer };
   Kind kind = none;
-  int weight = -1;  // [n]
+  int weight = -1;  // [n]; -1, for heads alone: no weight
   int bias = -1;    // [n], or -1
   float eps = 0;
 };
 
-// The norms of query heads and key heads, [head_dim]; they come before RoPE.
+// The norms of query heads, key heads and value heads, [head_dim]; they come before RoPE, which
+// doesn't turn values.
 struct HeadNorms {
-  Norm q, k;
+  Norm q, k, v;
+  bool keys_are_values = false;  // values are the keys' products, before norm and RoPE
 };
 
 // The buffers that steps read and write. They have one row for each token of a block, padded to
 // whole strips. The residual stream has one for each token of the pass, not padded, and so has
-// `sum`, what experts add. `chosen` is the residual's rows of some tokens: those whose results are
-// computed, or those that chose an expert. `results` are the caller's rows.
+// `sum`, what experts add; `inputs`, those of all layers (LayerInputs), has padded ones. `chosen`
+// is the residual's rows of some tokens: those whose results are computed, or those that chose an
+// expert. `results` are the caller's rows.
 enum class Buffer : uint8_t {
   residual,
   q,
@@ -49,7 +52,8 @@ enum class Buffer : uint8_t {
   branch,
   chosen,
   results,
-  sum
+  sum,
+  inputs
 };
 
 // What a product's input row goes through after its norm if the matrix is folded
@@ -80,7 +84,8 @@ struct Linear {
 // Whether a file must have a linear's biases, or may.
 enum class Biases : uint8_t { optional, required };
 
-// The products of an attention layer's input: queries, keys and values.
+// The products of an attention layer's input: queries, keys and values. v's matrix is -1 if keys
+// are values, and k's and v's are if the layer reads the keys and values of another one.
 struct Qkv {
   Linear q, k, v;
 };
@@ -114,6 +119,21 @@ struct Expert {
   Linear down;
 };
 
+// What each layer gets of a token beside the residual: `width` numbers. They come from the token's
+// row of a table of its own, with the pieces of all layers, and from its embedding.
+struct LayerInputs {
+  int64_t width = 0;  // of a layer; 0: there are none
+  int table = -1;     // [n_vocab][n_layers * width]; its rows come with those of token_table()
+  Linear projection;  // [n_layers * width][n_embd]
+  Norm norm;          // of a layer's piece of the product
+};
+
+// How a layer's input is added to the residual.
+struct LayerInput {
+  Linear gate, output;  // [width][n_embd], [n_embd][width]
+  Norm norm;            // of the output's product
+};
+
 // A worker's call of the steps: for some consecutive tokens of a pass, in one layer; for some that
 // chose an expert; or for all tokens whose results are computed, in the final norm or one part of
 // the head.
@@ -142,6 +162,9 @@ struct Cut {
   // With single_rows: the whole table is loaded as well, in the last slot or, if the embeddings are
   // tied, in the head.
   bool late_table = false;
+  // With single_rows: the table of layers' inputs (LayerInputs) is loaded as well, in a slot behind
+  // all others. Else it never is: its rows come as long as the model is used.
+  bool late_input_table = false;
 };
 
 // Whether a model has a matrix of logits. One without is an encoder: it makes vectors of texts.
@@ -190,8 +213,8 @@ class Model {
   int head_part_slot(int part) const { return head_parts_.slot(head_slot(), part); }
   int64_t head_part_rows() const { return head_parts_.rows; }  // the last may have fewer
 
-  // The last slot, of the embedding table (Cut::late_table); -1: there is none.
-  int table_slot() const { return table_slot_; }
+  // Whether it is one of the last slots, of tables that come late (Cut).
+  bool is_table_slot(int slot) const { return table_slot_ >= 0 && slot >= table_slot_; }
   int n_slots() const { return manifest_.n_slots(); }
 
   // The embedding: one row for each token of the vocabulary. With single_rows, single rows of it
@@ -201,6 +224,11 @@ class Model {
   const Fold& fold() const { return fold_; }
   // What is to be undone in the embedding's rows.
   const InputTransform& table_transform() const { return table_transform_; }
+  const LayerInputs& layer_inputs() const { return layer_inputs_; }
+  // Bytes of the file that never come whole: of the table of layers' inputs, if it is in no slot.
+  uint64_t bytes_left_out() const;
+  // Floats of a token's inputs for all layers.
+  int64_t all_inputs() const { return layer_inputs_.width * config_.n_layers; }
 
   // These call the pass's steps in their order. Every worker of the pass calls them. They must not
   // read anything that changes while the pass lives, except through its steps.
@@ -227,7 +255,8 @@ class Model {
   HeadParts head_parts_;
   ExpertCounts experts_;
   int token_table_ = -1;
-  int table_slot_ = -1;
+  int table_slot_ = -1;  // the first of these; -1: there is none
+  LayerInputs layer_inputs_;
   Fold fold_;
   InputTransform table_transform_;
   TensorManifest manifest_;

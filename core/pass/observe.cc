@@ -49,23 +49,19 @@ void Pass::show(const Work& work, Point point, Buffer buffer) {
 }
 
 // Norms the branch if it has a norm, shows it, and adds what has become of it.
-void Pass::add_observed(const Work& work, const Norm& norm, Point point) {
+void Pass::add_observed(const Work& work, const Addition& how) {
   const int64_t n = model_.config().n_embd;
-  if (norm.kind != Norm::none) {
+  if (how.norm.kind != Norm::none) {
     parallel_for(Phase::branch, work.worker, work.n_tokens, [&](Share mine) {
       for (int64_t t = mine.begin; t < mine.end; ++t) {
         float* branch = row(Buffer::branch, work, t, n);
-        normalize(norm, branch, n, branch);
+        normalize(how.norm, branch, n, branch);
       }
     });
   }
-  show(work, point, Buffer::branch);
+  show(work, how.point, Buffer::branch);
   parallel_for(Phase::branch, work.worker, work.n_tokens, [&](Share mine) {
-    for (int64_t t = mine.begin; t < mine.end; ++t) {
-      float* sum = row(Buffer::residual, work, t, n);
-      kernels_.add(row(Buffer::branch, work, t, n), n, sum);
-      check(work.worker, sum, n);
-    }
+    for (int64_t t = mine.begin; t < mine.end; ++t) add_branch(work, t, how.scale);
   });
 }
 

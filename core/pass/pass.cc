@@ -21,9 +21,10 @@ Pass::Widths Pass::widths_of(const Model& model) {
     heads = std::max(heads, layer.n_heads);
     head_dim = std::max(head_dim, layer.head_dim);
   }
-  Widths widths{{q, k, v, attended, ff, ff, branch},
+  const int64_t inputs = model.layer_inputs().width;
+  Widths widths{{q, k, v, attended, std::max(ff, inputs), ff, branch},
                 0,
-                std::max({model.config().n_embd, attended, ff}),
+                std::max({model.config().n_embd, attended, ff, model.all_inputs()}),
                 std::min<int64_t>(heads, kMaxQueries),
                 head_dim};
   for (int64_t& row : widths.rows) widths.block += row = padded_rows(row);
@@ -61,8 +62,11 @@ uint64_t Pass::session_bytes(const Model& model, int64_t n_tokens, int64_t logit
 uint64_t Pass::state_bytes(const Model& model, int64_t n_tokens) {
   const auto width = static_cast<uint64_t>(model.config().n_embd);
   const auto used = static_cast<uint64_t>(model.experts().n_used);
-  const uint64_t of_token = used == 0 ? 4 * width : 2 * 4 * width + (8 + 4 + 4 + 4) * used;
-  return static_cast<uint64_t>(n_tokens) * of_token;
+  uint64_t of_token = used == 0 ? 4 * width : 2 * 4 * width + (8 + 4 + 4 + 4) * used;
+  const auto inputs = static_cast<uint64_t>(padded_rows(model.all_inputs()));
+  of_token += 4 * inputs;
+  // A strip of the last token's inputs may reach beyond its row.
+  return static_cast<uint64_t>(n_tokens) * of_token + (inputs > 0 ? 4 * kStripRows : 0);
 }
 
 uint64_t Pass::scratch_bytes(const Model& model, int n_workers) {
@@ -89,7 +93,8 @@ Pass::Pass(const Model& model, const Weights& weights, const Kernels& kernels, P
       context_(context),
       profile_(profile),
       widths_(widths_of(model)),
-      block_tokens_(block_tokens_of(model)) {}
+      block_tokens_(block_tokens_of(model)),
+      ones_(static_cast<size_t>(widths_.head_dim), 1.0f) {}
 
 Status Pass::prepare() {
   for (int i = 0; i < pool_.size(); ++i) {
@@ -142,10 +147,13 @@ Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t>
   pass.n_tokens = n;
   pass.first_position = first;
   pass.stages.assign(1, {Work::kNoExpert, 0, n});
+  float* behind = pass.x.as<float>() + n * model_.config().n_embd;
+  pass.inputs = behind;
+  if (model_.all_inputs() > 0) behind += n * padded_rows(model_.all_inputs()) + kStripRows;
   if (model_.experts().n == 0) return {};
   const int64_t used = n * model_.experts().n_used;
   ExpertChoice& choice = pass.choice;
-  choice.sum = pass.x.as<float>() + n * model_.config().n_embd;
+  choice.sum = behind;
   choice.tokens_by_expert = reinterpret_cast<int64_t*>(choice.sum + n * model_.config().n_embd);
   choice.weights_by_expert = reinterpret_cast<float*>(choice.tokens_by_expert + used);
   choice.weights = choice.weights_by_expert + used;
@@ -159,9 +167,15 @@ void Pass::take_up(PassState& pass) {
   for (Worker& worker : workers_) worker.overflowed = false;
 }
 
-void Pass::embed(PassState& pass, int64_t first, int64_t n) {
+// In blocks, because the tokens' rows may be those of a product.
+bool Pass::embed(PassState& pass, int64_t first, int64_t n) {
   take_up(pass);
-  pool_.run([this, first, n](int worker) { model_.embed(*this, Work{worker, 0, first, n}); });
+  for (const int64_t end = first + n; first < end;) {
+    const int64_t now = std::min(end - first, block_tokens_);
+    pool_.run([this, first, now](int worker) { model_.embed(*this, Work{worker, 0, first, now}); });
+    first += now;
+  }
+  return all_finite();
 }
 
 // A layer has five phases: q/k/v | attention | output | gate, up | down. Norms and quantizing are

@@ -55,7 +55,8 @@ struct PassState {
   std::span<const int32_t> tokens;  // read until all are embedded
   int64_t n_tokens = 0;
   int64_t first_position = 0;
-  AlignedBuffer x;  // [n_tokens][n_embd] residual stream, and what `choice` points to
+  AlignedBuffer x;  // [n_tokens][n_embd] residual stream, and what `inputs` and `choice` point to
+  float* inputs = nullptr;  // [n_tokens][padded all_inputs()], what layers get beside it
   // Of the layer that is computed: its stages. Those after the first are known once that has been
   // run for all blocks.
   std::vector<Stage> stages;
@@ -119,8 +120,8 @@ class Pass {
   }
   // Embeds the pass's n tokens from `first` on. All tokens must be embedded before the first layer
   // runs. The embedding slot must be resident or, with single_rows, the tokens' rows held by a
-  // cursor.
-  void embed(PassState& pass, int64_t first, int64_t n);
+  // cursor. False: as run_block().
+  [[nodiscard]] bool embed(PassState& pass, int64_t first, int64_t n);
   // Runs one block through one stage of a layer. Layers ascend; within a layer stages do, and
   // within a stage blocks. False: it met a number that is NaN, infinite, or 2^48 or more, with
   // every kernel table the same. The pass is then useless.
@@ -145,6 +146,10 @@ class Pass {
   // residual = the token's row of the model's token_table() * scale, plus its position's row of
   // the table `positions` unless that is -1.
   void embed(const Work& work, float scale = 1, int positions = -1);
+  // Then, if the model has layer_inputs(): inputs = (the token's row of their table * sqrt(width) +
+  // norm(the product with the residual / sqrt(n_embd))) / sqrt(2). The norm is of each layer's
+  // piece by itself.
+  void make_layer_inputs(const Work& work);
   // Multiplies the normed residual by the three matrices, all in one phase so that small ones leave
   // no worker idle.
   void project(const Work& work, const Norm& norm, const Qkv& qkv);
@@ -166,8 +171,12 @@ class Pass {
   void ffn_gate_up(const Work& work, const Norm& norm, Activation activation, const GateUp& both);
   // hidden = GELU(the product with the normed residual). hidden.out is Buffer::hidden.
   void ffn_up(const Work& work, const Norm& norm, const Linear& hidden);
-  // residual += the product with hidden. If `norm` is given, the product is normed first.
-  void ffn_down(const Work& work, const Linear& down, const Norm& norm = {});
+  // residual += the product with hidden. If `norm` is given, the product is normed first. If a
+  // `scale` is given as well, the residual is then multiplied by that number.
+  void ffn_down(const Work& work, const Linear& down, const Norm& norm = {}, int scale = -1);
+  // residual += the normed product of `output` with GELU(the product of `gate` with the residual) *
+  // this layer's piece of inputs. `scale` as in ffn_down().
+  void add_layer_input(const Work& work, const LayerInput& input, int scale = -1);
   // The steps of a mixture of experts (experts.cc). Chooses the experts of each token: those whose
   // product with the normed residual is largest, the lower of two that are equal. Their weights are
   // its softmax over all experts, divided by the sum of those that were chosen.
@@ -204,7 +213,17 @@ class Pass {
   };
   // What happens to a product: it stays, it is added to the residual or, weighed, to the sum of
   // experts, or it becomes part of hidden, at once or later.
-  enum class Epilogue : uint8_t { keep, add, weigh, silu, gelu, later };
+  // What becomes part of hidden comes last.
+  enum class Epilogue : uint8_t { keep, add, weigh, later, silu, gelu, gelu_input };
+  static bool makes_hidden(Epilogue epilogue) { return epilogue >= Epilogue::silu; }
+  // How a branch is added to the residual: normed, seen by an observer, and with a scale (-1: none)
+  // for the sum, which only normed ones have.
+  struct Addition {
+    const Norm& norm;
+    Point point;
+    bool observed;
+    int scale = -1;
+  };
 
   void take_up(PassState& pass);
   void group_by_expert(PassState& pass, int64_t layer) const;
@@ -226,7 +245,8 @@ class Pass {
   void multiply(Phase phase, const Work& work, const Rows& rows, Epilogue epilogue,
                 std::span<const Linear> linears);
   void add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,
-                  const Norm& norm, Point point);
+                  const Addition& how);
+  void add_branch(const Work& work, int64_t token, int scale);
   void activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips,
                 int64_t first = 0);
   void multiply_strips(const Work& work, const Input& in, Share strips, Epilogue epilogue,
@@ -241,7 +261,7 @@ class Pass {
   // to the residual.
   void show_input(const Work& work, const Rows& rows, std::span<const Linear> linears);
   void show(const Work& work, Point point, Buffer buffer);
-  void add_observed(const Work& work, const Norm& norm, Point point);
+  void add_observed(const Work& work, const Addition& how);
   void show_logits(const Work& work);
   void visit(const Work& work, const PointRows<float>& rows);
   template <typename T>
@@ -269,7 +289,8 @@ class Pass {
   const Widths widths_;
   const int64_t block_tokens_;
   std::vector<Worker> workers_;
-  std::vector<RopeTable> ropes_;  // one for each of the model's; made at the first pass, then grow
+  const std::vector<float> ones_;  // the weight of heads' norms that have none
+  std::vector<RopeTable> ropes_;   // one for each of the model's; made at the first pass, then grow
 
   // These belong to the slice that is running.
   PassState* now_ = nullptr;

@@ -9,8 +9,9 @@ namespace sluice {
 // The phases, in the order of a layer. `rows` (norms and quantizing) and `rope` are phases only for
 // several tokens; for a single one the next phase does their work. What a layer has in place of
 // attention is in its phases; a delta net's convolution is in `rope`. `router` chooses experts.
-// `branch` norms the result of `output` or `down` before it is added, in families that do so, and
-// adds what experts computed.
+// `layer_input` makes what layers get beside the residual, and multiplies by it. `branch` norms the
+// result of `output`, `down` or `layer_input` before it is added, in families that do so, and adds
+// what experts computed.
 enum class Phase : uint8_t {
   embedding,
   rows,
@@ -21,6 +22,7 @@ enum class Phase : uint8_t {
   router,
   gate_up,
   down,
+  layer_input,
   branch,
   head,
   count
@@ -28,7 +30,7 @@ enum class Phase : uint8_t {
 inline constexpr size_t kPhases = static_cast<size_t>(Phase::count);
 inline constexpr const char* kPhaseNames[kPhases] = {
     "embedding", "norm, quantize", "q, k, v", "rope, store", "attention", "output",
-    "router",    "gate, up",       "down",    "norm, add",   "head"};
+    "router",    "gate, up",       "down",    "layer input", "norm, add", "head"};
 
 // Seconds of one worker.
 struct PhaseSeconds {

@@ -15,26 +15,35 @@ constexpr int64_t kMaxHeadDim = 1024;
 constexpr int64_t kMaxExperts = 1024;       // of a layer
 constexpr int64_t kMaxExpertSlots = 32768;  // of all layers: each costs about a kilobyte
 
-Result<int64_t> read_head_dim(ConfigReader& reader, int64_t n_embd, int64_t n_heads) {
-  const bool given = reader.find("attention.key_length") != nullptr;
-  if (!given && n_embd % n_heads != 0) {
-    return fail(Code::bad_file, "the width ", n_embd, " is not a multiple of the ", n_heads,
-                " heads");
-  }
-  const int64_t head_dim = reader.integer("attention.key_length", n_embd / n_heads, kMaxHeadDim);
-  const int64_t value_dim = reader.integer("attention.value_length", head_dim, kMaxHeadDim);
+// The elements of a head, by attention.key_length with this end of its name. It is `fallback` if
+// the key is missing, and required if that is below 0.
+Result<int64_t> read_head_dim(ConfigReader& reader, std::string_view end, int64_t fallback) {
+  const std::string values = concat("attention.value_length", end);
+  const int64_t head_dim =
+      reader.integer(concat("attention.key_length", end), fallback, kMaxHeadDim);
+  const int64_t value_dim = reader.integer(values, head_dim, kMaxHeadDim);
   SLUICE_TRY(reader.status());
   if (value_dim != head_dim) {
     return with_facts(
         fail(Code::unsupported_model, "keys have ", head_dim, " elements a head and values ",
              value_dim, "; Sluice computes only models where both are the same"),
-        {{"key", reader.key("attention.value_length")}, {"value", concat(value_dim)}});
+        {{"key", reader.key(values)}, {"value", concat(value_dim)}});
   }
   if (head_dim > kMaxHeadDim || head_dim % 2 != 0) {
     return fail(Code::bad_file, "a head has ", head_dim, " elements; an even number up to ",
                 kMaxHeadDim, " is expected");
   }
   return head_dim;
+}
+
+Status set_head_dim(LayerShape& layer, int64_t head_dim) {
+  if (layer.n_heads * head_dim > kMaxWidth) {
+    return fail(Code::bad_file, layer.n_heads, " heads of ", head_dim, " elements are wider than ",
+                kMaxWidth);
+  }
+  layer.head_dim = head_dim;
+  layer.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+  return {};
 }
 
 }  // namespace
@@ -89,7 +98,12 @@ Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& 
   size_t attending = 0;  // the first layer with attention
   while (attending + 1 < static_cast<size_t>(config.n_layers) && n_kv_heads[attending] == 0)
     ++attending;
-  SLUICE_ASSIGN(const int64_t head_dim, read_head_dim(reader, config.n_embd, n_heads[attending]));
+  const int64_t first_heads = n_heads[attending];
+  if (reader.find("attention.key_length") == nullptr && config.n_embd % first_heads != 0) {
+    return fail(Code::bad_file, "the width ", config.n_embd, " is not a multiple of the ",
+                first_heads, " heads");
+  }
+  SLUICE_ASSIGN(const int64_t head_dim, read_head_dim(reader, "", config.n_embd / first_heads));
   std::vector<LayerShape> layers(static_cast<size_t>(config.n_layers));
   for (size_t i = 0; i < layers.size(); ++i) {
     LayerShape& layer = layers[i];
@@ -100,14 +114,9 @@ Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& 
       return fail(Code::bad_file, "layer ", i, " has ", n_heads[i], " query heads over ",
                   n_kv_heads[i], " key heads; the first must be a multiple of the second");
     }
-    if (n_heads[i] * head_dim > kMaxWidth) {
-      return fail(Code::bad_file, n_heads[i], " heads of ", head_dim, " elements are wider than ",
-                  kMaxWidth);
-    }
     layer.n_heads = n_heads[i];
     layer.n_kv_heads = n_kv_heads[i];
-    layer.head_dim = head_dim;
-    layer.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+    SLUICE_TRY(set_head_dim(layer, head_dim));
   }
   return layers;
 }
@@ -182,9 +191,18 @@ Status read_delta_nets(ConfigReader& reader, const Config& config, int64_t perio
 
 Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers) {
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
-  const int64_t window = reader.integer_or_0("attention.sliding_window", 0, kMaxWindow);
+  constexpr std::string_view kWindow = "attention.sliding_window";
+  const bool must = period == 0;
+  const int64_t window =
+      must ? reader.integer(kWindow, -1, kMaxWindow) : reader.integer_or_0(kWindow, 0, kMaxWindow);
   const MetadataValue* pattern = reader.find(kPattern);
   const bool each = pattern != nullptr && pattern->is_array();
+  SLUICE_TRY(reader.status());
+  if (must && !each) {
+    return fail(Code::bad_file, reader.key(kPattern),
+                pattern == nullptr ? " is missing" : " is no array",
+                "; an array of true and false, one a layer, is expected");
+  }
   if (!each) period = reader.integer(kPattern, period, int64_t{1} << 20);
   SLUICE_TRY(reader.status());
   if (each && pattern->count != layers.size()) {
@@ -200,6 +218,45 @@ Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape
     layers[i].window = entry == 1 ? window : 0;
   }
   return {};
+}
+
+Status read_local_heads(ConfigReader& reader, std::vector<LayerShape>& layers) {
+  SLUICE_ASSIGN(const int64_t head_dim, read_head_dim(reader, "_swa", -1));
+  for (LayerShape& layer : layers)
+    if (layer.window > 0) SLUICE_TRY(set_head_dim(layer, head_dim));
+  return {};
+}
+
+Status read_shared_caches(ConfigReader& reader, std::vector<LayerShape>& layers) {
+  constexpr std::string_view kShared = "attention.shared_kv_layers";
+  const auto n = static_cast<int64_t>(layers.size());
+  const int64_t first = n - reader.integer_or_0(kShared, 0, n - 1);
+  SLUICE_TRY(reader.status());
+  for (int64_t l = first; l < n; ++l) {
+    LayerShape& layer = layers[static_cast<size_t>(l)];
+    int64_t of = first - 1;
+    while (of >= 0 && layers[static_cast<size_t>(of)].window != layer.window) --of;
+    const LayerShape* const from = of < 0 ? nullptr : &layers[static_cast<size_t>(of)];
+    if (from == nullptr || from->n_kv_heads != layer.n_kv_heads ||
+        from->head_dim != layer.head_dim) {
+      return fail(Code::bad_file, reader.key(kShared), " is ", n - first, ", but layer ", l,
+                  from == nullptr
+                      ? concat(" has none before layer ", first,
+                               " that sees as far back, whose keys and values it could read")
+                      : concat(" has ", layer.n_kv_heads, " key heads of ", layer.head_dim,
+                               " elements, and layer ", of, ", whose it would read, ",
+                               from->n_kv_heads, " of ", from->head_dim));
+    }
+    layer.cache = of;
+  }
+  return {};
+}
+
+Result<int64_t> read_input_width(ConfigReader& reader, const Config& config) {
+  const int64_t width =
+      reader.integer_or_0("embedding_length_per_layer_input", 0, kMaxWidth / config.n_layers);
+  SLUICE_TRY(reader.status());
+  return width;
 }
 
 Result<float> read_cap(ConfigReader& reader, std::string_view name) {
@@ -291,6 +348,18 @@ Result<RopeShape> read_rope(ConfigReader& reader, const Config& config, int64_t 
                 kMaxMagnitude);
   }
   return rope;
+}
+
+Result<RopeShape> read_local_rope(ConfigReader& reader, const RopeShape& global, int64_t head_dim) {
+  RopeShape local = global;
+  local.factors = local.long_factors = -1;
+  local.numbers.scale = 1;
+  local.numbers.yarn.reset();
+  local.numbers.dims = reader.integer("rope.dimension_count_swa", head_dim, head_dim);
+  SLUICE_ASSIGN(local.numbers.freq_base, read_freq_base(reader, "rope.freq_base_swa", 10000));
+  if (local.numbers.dims % 2 == 0) return local;
+  return fail(Code::bad_file, reader.key("rope.dimension_count_swa"), " is ", local.numbers.dims,
+              "; an even number is expected");
 }
 
 }  // namespace sluice

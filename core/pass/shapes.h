@@ -84,8 +84,22 @@ inline constexpr int64_t kMaxWindow = int64_t{1} << 30;  // positions
 // Sets the windows of layers of which some see all positions. attention.sliding_window is their
 // size; if it is 0 or missing, all layers see all. attention.sliding_window_pattern says for each
 // layer whether it has the window, or is a number n: every n-th layer sees all. It is `period` if
-// it is missing. Fails with bad_file.
+// it is missing. With a period of 0 both keys must be there, the pattern with an entry for each
+// layer. Fails with bad_file.
 Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers);
+
+// Of layers with heads of two sizes: those with a window have attention.key_length_swa elements a
+// head. Their scale becomes 1 / sqrt(head_dim). Fails as read_layers() does.
+Status read_local_heads(ConfigReader& reader, std::vector<LayerShape>& layers);
+
+// Makes the last attention.shared_kv_layers layers read the keys and values of the last layer
+// before them that sees as far back. Fails with bad_file if there is none whose heads are of this
+// number and size.
+Status read_shared_caches(ConfigReader& reader, std::vector<LayerShape>& layers);
+
+// Reads embedding_length_per_layer_input, the width of what each layer gets beside the residual; 0
+// or missing: nothing. Fails with bad_file if that of all layers together is absurd.
+Result<int64_t> read_input_width(ConfigReader& reader, const Config& config);
 
 // Reads the number c of a cap c * tanh(x / c); 0: none. Fails with bad_file if it is absurd.
 Result<float> read_cap(ConfigReader& reader, std::string_view name);
@@ -98,5 +112,10 @@ Result<double> read_freq_base(ConfigReader& reader, std::string_view name, doubl
 // with unsupported_model for another type.
 Result<RopeShape> read_rope(ConfigReader& reader, const Config& config, int64_t head_dim,
                             RopePairs pairs);
+
+// The table of layers with a window, beside that of the others: its base is rope.freq_base_swa
+// (10000 if that is missing), its positions aren't scaled, and it turns rope.dimension_count_swa
+// elements of a head (all if that is missing). Fails with bad_file.
+Result<RopeShape> read_local_rope(ConfigReader& reader, const RopeShape& global, int64_t head_dim);
 
 }  // namespace sluice

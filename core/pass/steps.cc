@@ -1,6 +1,7 @@
 // The steps that families share (pass/pass.h). Every worker runs this code and does its part.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "base/math.h"
@@ -35,6 +36,8 @@ float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) 
     return now_->choice.sum +
            (work.expert == Work::kNoExpert ? at : chosen_[static_cast<size_t>(at)]) * width;
   }
+  if (buffer == Buffer::inputs)
+    return now_->inputs + (work.first_token + token) * padded_rows(model_.all_inputs());
   const AlignedBuffer& rows = buffers_[static_cast<size_t>(buffer) - 1];
   return rows.as<float>() + token * padded_rows(width);
 }
@@ -48,7 +51,8 @@ void Pass::normalize(const Norm& norm, const float* x, int64_t n, float* out) {
     kernels_.center(x, n, out);
     x = out;
   }
-  kernels_.rms_norm(x, weights_.vector(norm.weight), n, norm.eps, out);
+  const float* weight = norm.weight >= 0 ? weights_.vector(norm.weight) : ones_.data();
+  kernels_.rms_norm(x, weight, n, norm.eps, out);
   if (norm.bias >= 0) kernels_.add(weights_.vector(norm.bias), n, out);
 }
 
@@ -84,6 +88,28 @@ void Pass::embed(const Work& work, float scale, int positions) {
   });
 }
 
+void Pass::make_layer_inputs(const Work& work) {
+  const LayerInputs& inputs = model_.layer_inputs();
+  if (inputs.width == 0) return;
+  const int64_t d = model_.config().n_embd;
+  multiply(Phase::layer_input, work, {Buffer::residual, d, {}}, Epilogue::keep,
+           {&inputs.projection, 1});
+  parallel_for(Phase::layer_input, work.worker, work.n_tokens, [&](Share mine) {
+    const int64_t n = model_.all_inputs(), width = inputs.width;
+    const float of_product = 1 / std::sqrt(static_cast<float>(d));
+    const float of_row = std::sqrt(static_cast<float>(width)), of_sum = 1 / std::sqrt(2.0f);
+    float* own = worker(work.worker).one.rows_of(n).row(0);
+    for (int64_t t = mine.begin; t < mine.end; ++t) {
+      float* x = row(Buffer::inputs, work, t, n);
+      weights_.read_row(inputs.table, now_->tokens[static_cast<size_t>(work.first_token + t)], own);
+      for (int64_t i = 0; i < n; ++i) x[i] = x[i] * of_product;
+      for (int64_t i = 0; i < n; i += width) normalize(inputs.norm, x + i, width, x + i);
+      for (int64_t i = 0; i < n; ++i) x[i] = (x[i] + own[i] * of_row) * of_sum;
+      check(work.worker, x, n);
+    }
+  });
+}
+
 // --- linears ------------------------------------------------------------------------------------
 
 // Null: all signs are 1.
@@ -113,7 +139,7 @@ void Pass::make_row(const Work& work, const Rows& rows, int64_t token, const Inp
 void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue epilogue,
                     std::span<const Linear> linears) {
   const bool own = work.n_tokens == 1;
-  const bool together = epilogue == Epilogue::silu || epilogue == Epilogue::gelu;
+  const bool together = makes_hidden(epilogue);
   const InputTransform transform = linears[0].transform;
   size_t alike = 1;
   while (alike < linears.size() && linears[alike].transform == transform) ++alike;
@@ -155,15 +181,17 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue ep
   });
 }
 
-// hidden = SiLU(hidden) * up, GELU(hidden) * up or GELU(hidden), for these strips of the rows from
-// `first` on.
+// hidden = SiLU(hidden) * up, GELU(hidden) * up, GELU(hidden) * the layer's piece of inputs, or
+// GELU(hidden), for these strips of the rows from `first` on.
 void Pass::activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips,
                     int64_t first) {
   const int64_t begin = strips.begin * kStripRows;
   const int64_t n = (strips.end - strips.begin) * kStripRows;
   for (int64_t t = 0; t < work.n_tokens; ++t) {
     float* hidden = row(Buffer::hidden, work, first + t, width) + begin;
-    const float* up = row(Buffer::up, work, first + t, width) + begin;
+    const float* up = epilogue == Epilogue::gelu_input
+                          ? row(Buffer::inputs, work, t, 0) + work.layer * width + begin
+                          : row(Buffer::up, work, first + t, width) + begin;
     if (epilogue == Epilogue::silu) {
       kernels_.silu_mul(hidden, up, n, hidden);
       continue;
@@ -190,8 +218,7 @@ void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epil
       for (int64_t i = 0; i < n; ++i) made[i] = made[i] * scale;
     }
     if (linear.bias >= 0) kernels_.add(weights_.vector(linear.bias) + begin, n, made);
-    if (epilogue == Epilogue::silu || epilogue == Epilogue::gelu || epilogue == Epilogue::later)
-      continue;
+    if (epilogue == Epilogue::later || makes_hidden(epilogue)) continue;
     if (epilogue == Epilogue::weigh) {
       float* sum = row(Buffer::sum, work, first + t, matrix.rows) + begin;
       const float weight = expert_weights_[first + t];
@@ -209,19 +236,20 @@ void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epil
 
 void Pass::project(const Work& work, const Norm& norm, const Qkv& qkv) {
   const Linear all[] = {qkv.q, qkv.k, qkv.v};
-  multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep, all);
+  const size_t n = qkv.k.matrix < 0 ? 1 : qkv.v.matrix < 0 ? 2 : 3;
+  multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep,
+           std::span(all, n));
 }
 
 // Adds each strip to the residual at once or, if the whole row must be normed or observed first,
 // adds the rows in a phase of their own.
 void Pass::add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,
-                      const Norm& norm, Point point) {
-  const bool normed = norm.kind != Norm::none;
-  const bool observed =
-      point == Point::attention_branch ? work.points.attention_branch : work.points.ffn_branch;
-  multiply(phase, work, rows, normed || observed ? Epilogue::keep : Epilogue::add, {&linear, 1});
-  if (observed) {
-    add_observed(work, norm, point);
+                      const Addition& how) {
+  const bool normed = how.norm.kind != Norm::none;
+  multiply(phase, work, rows, normed || how.observed ? Epilogue::keep : Epilogue::add,
+           {&linear, 1});
+  if (how.observed) {
+    add_observed(work, how);
     return;
   }
   if (!normed) return;
@@ -229,18 +257,28 @@ void Pass::add_linear(Phase phase, const Work& work, const Rows& rows, const Lin
     const int64_t n = model_.config().n_embd;
     for (int64_t t = mine.begin; t < mine.end; ++t) {
       float* branch = row(Buffer::branch, work, t, n);
-      float* sum = row(Buffer::residual, work, t, n);
-      normalize(norm, branch, n, branch);
-      kernels_.add(branch, n, sum);
-      check(work.worker, sum, n);
+      normalize(how.norm, branch, n, branch);
+      add_branch(work, t, how.scale);
     }
   });
 }
 
+// Adds a token's branch to its residual, and multiplies the sum by a number of the file.
+void Pass::add_branch(const Work& work, int64_t token, int scale) {
+  const int64_t n = model_.config().n_embd;
+  float* sum = row(Buffer::residual, work, token, n);
+  kernels_.add(row(Buffer::branch, work, token, n), n, sum);
+  if (scale >= 0) {
+    const float factor = *weights_.vector(scale);
+    for (int64_t i = 0; i < n; ++i) sum[i] = sum[i] * factor;
+  }
+  check(work.worker, sum, n);
+}
+
 void Pass::attention_output(const Work& work, const Linear& output, const Norm& norm) {
   const int64_t cols = model_.manifest().piece(output.matrix).cols;
-  add_linear(Phase::output, work, {Buffer::attended, cols, {}}, output, norm,
-             Point::attention_branch);
+  add_linear(Phase::output, work, {Buffer::attended, cols, {}}, output,
+             {norm, Point::attention_branch, work.points.attention_branch});
 }
 
 void Pass::ffn_gate_up(const Work& work, const Norm& norm, Activation activation,
@@ -255,9 +293,17 @@ void Pass::ffn_up(const Work& work, const Norm& norm, const Linear& hidden) {
            {&hidden, 1});
 }
 
-void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm) {
+void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm, int scale) {
   const int64_t cols = model_.layer(work.layer).n_ff;
-  add_linear(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm, Point::ffn_branch);
+  add_linear(Phase::down, work, {Buffer::hidden, cols, {}}, down,
+             {norm, Point::ffn_branch, work.points.ffn_branch, scale});
+}
+
+void Pass::add_layer_input(const Work& work, const LayerInput& input, int scale) {
+  multiply(Phase::layer_input, work, {Buffer::residual, model_.config().n_embd, {}},
+           Epilogue::gelu_input, {&input.gate, 1});
+  add_linear(Phase::layer_input, work, {Buffer::hidden, model_.layer_inputs().width, {}},
+             input.output, {input.norm, Point::ffn_branch, false, scale});
 }
 
 void Pass::output(const Work& work, const Norm& norm) {
@@ -311,17 +357,20 @@ void Pass::attend(const Work& work, const HeadNorms& norms) {
 }
 
 // Norms and rotates one token's query heads that share a KV head. If the layer has a cache of its
-// own, does the same with the key, and stores the key and value. Gates, which lie between the
-// heads, come to lie after them: attention reads the heads of a KV head one after the other.
+// own, does the same with the key, norms the value if it has a norm, and stores both. Gates, which
+// lie between the heads, come to lie after them: attention reads the heads of a KV head one after
+// the other.
 void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token,
                             int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
   const int64_t position = now_->first_position + work.first_token + token;
+  const auto norm_head = [&](float* head, const Norm& norm) {
+    if (norm.kind == Norm::none) return;
+    normalize(norm, head, shape.head_dim, head);
+    check(work.worker, head, shape.head_dim);
+  };
   const auto rotate = [&](float* head, const Norm& norm) {
-    if (norm.kind != Norm::none) {
-      normalize(norm, head, shape.head_dim, head);
-      check(work.worker, head, shape.head_dim);
-    }
+    norm_head(head, norm);
     if (shape.rope < 0) return;
     const RopeTable& rope = ropes_[static_cast<size_t>(shape.rope)];
     const bool adjacent =
@@ -344,8 +393,10 @@ void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t to
   for (int64_t i = 0; i < group; ++i) rotate(q + i * shape.head_dim, norms.q);
   if (shape.cache != work.layer) return;
   float* k = row(Buffer::k, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
+  float* v = row(Buffer::v, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
+  if (norms.keys_are_values) std::memcpy(v, k, static_cast<size_t>(4 * shape.head_dim));
   rotate(k, norms.k);
-  const float* v = row(Buffer::v, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
+  norm_head(v, norms.v);
   now_->timeline->keys_values(work.layer).store(kernels_, work.layer, kv_head, position, k, v);
 }
 

@@ -30,7 +30,7 @@ Weights::Cursor& Session::State::weights_cursor() {
 bool Session::State::reach_slot(int slot) {
   // If all weights are resident, they stay so without cursors, which would take a hundredth of a
   // small model's time for a token.
-  if (runtime.weights->all_resident() && !run->clock.waiting_since) return true;
+  if (runtime.weights->slots_resident() && !run->clock.waiting_since) return true;
   const bool moves = weights_cursor().slot() != slot;
   const bool here = weights_cursor().move_to(slot);
   // If it waits again, others may count as paused now, and more is wanted.
@@ -44,7 +44,7 @@ bool Session::State::reach_slot(int slot) {
 
 // The slots of the experts that the layer's router chose are used next.
 void Session::State::choose_slots() {
-  if (runtime.weights->all_resident()) return;
+  if (runtime.weights->slots_resident()) return;
   std::vector<int> slots;
   for (size_t stage = 1; stage < pass.stages.size(); ++stage) {
     const int slot = runtime.pass->slot(pass, run->cursor.layer, stage);
@@ -78,19 +78,25 @@ Status Session::State::begin_pass() {
   return {};
 }
 
-// Embeds the tokens of the pass, at most as many at a time as rows are held. False: it waits for
-// rows.
-bool Session::State::embed() {
+bool Session::State::brings_rows() const {
+  return runtime.model->single_rows() && !runtime.weights->all_resident();
+}
+
+// Embeds the tokens of the pass, at most as many at a time as rows are held; one block, if that
+// takes long. False: it waits for rows.
+Result<bool> Session::State::embed() {
   PassCursor& cursor = run->cursor;
-  const bool by_rows = runtime.model->single_rows() && !runtime.weights->all_resident();
-  while (cursor.embedded < pass.n_tokens) {
+  const bool by_rows = brings_rows(), slow = runtime.model->all_inputs() > 0;
+  const int64_t begin = cursor.embedded;
+  while (cursor.embedded < pass.n_tokens && !(slow && cursor.embedded > begin)) {
     int64_t n = pass.n_tokens - cursor.embedded;
+    if (slow) n = std::min(n, runtime.pass->block_tokens());
     if (by_rows) {
       n = std::min(n, runtime.row_places);
       const auto first = static_cast<size_t>(cursor.embedded);
       if (!reach_rows(cursor.pass_tokens().subspan(first, static_cast<size_t>(n)))) return false;
     }
-    runtime.pass->embed(pass, cursor.embedded, n);
+    if (!runtime.pass->embed(pass, cursor.embedded, n)) return overflow("the embedding");
     if (by_rows) weights_cursor().rows_used();
     cursor.embedded += n;
   }
@@ -106,7 +112,9 @@ Result<bool> Session::State::compute_slice() {
     if (!reach_slot(runtime.model->embedding_slot())) return false;
     SLUICE_TRY(begin_pass());
   }
-  if (!embed()) return false;
+  SLUICE_ASSIGN(const bool rows_here, embed());
+  if (!rows_here) return false;
+  if (cursor.embedded < pass.n_tokens) return true;
   const bool whole = cursor.n_tokens() == 1;
   const bool decoding = whole && run->generation;
   // Includes waiting for streamed layers; not measured during the first load.
@@ -223,6 +231,8 @@ Status Session::State::sample_token() {
   cursor.begin = cursor.tokens.size() - 1;
   cursor.end = cursor.tokens.size();
   run->results.logits.chosen = {cursor.begin};
+  if (!run->finish && brings_rows() && !weights_cursor().expect_rows(cursor.pass_tokens()))
+    runtime.wake_source();
   return {};
 }
 

@@ -99,7 +99,8 @@ struct Session::State {
   void record_waiting(bool waiting);
   void mark_progress();
   Status begin_pass();
-  bool embed();
+  bool brings_rows() const;
+  Result<bool> embed();
   Status after_pass();
   Status sample_token();
 

@@ -97,7 +97,8 @@ Result<Weights::Complete> Weights::mark_arrived(Part& part, ByteRange range) {
 }
 
 bool Weights::is_refilled(const Part& part) const {
-  return part.piece.slot < 0 ? table_of(part).missing_parts < 0 : at(part.piece.slot).fills > 0;
+  if (part.piece.slot >= 0) return at(part.piece.slot).fills > 0;
+  return shared_.enabled() && table_of(part).missing_parts < 0;
 }
 
 Status Weights::receive(Part& part, ByteRange range, Form form) {

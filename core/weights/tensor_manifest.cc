@@ -106,6 +106,9 @@ Status TensorManifest::check_no_others(const Gguf& gguf, std::string_view archit
   std::vector<uint8_t> added = std::move(idle);
   added.resize(gguf.tensors.size());
   for (const Piece& piece : pieces_) added[piece.tensor_index] = 1;
+  for (const std::string& name : ignored_)
+    if (const TensorInfo* info = gguf.find_tensor(name); info != nullptr)
+      added[static_cast<size_t>(info - gguf.tensors.data())] = 1;
   const auto other = std::ranges::find(added, 0);
   if (other == added.end()) return {};
   const TensorInfo& tensor = gguf.tensors[static_cast<size_t>(other - added.begin())];

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -58,9 +59,11 @@ class TensorManifest {
   Result<int> add_vector_part(const Gguf& gguf, std::string_view name, int slot, int64_t all,
                               int64_t first, int64_t length);
 
-  // Fails with unsupported_model if the file has a tensor of which no piece was added: without it
-  // the model may compute something else. `idle` is empty, or has 1 in the places of tensors that
-  // have no effect.
+  // If the file has a tensor of this name, the model doesn't use it.
+  void ignore(std::string name) { ignored_.push_back(std::move(name)); }
+  // Fails with unsupported_model if the file has a tensor of which no piece was added, and which
+  // isn't ignored: without it the model may compute something else. `idle` is empty, or has 1 in
+  // the places of tensors that have no effect.
   Status check_no_others(const Gguf& gguf, std::string_view architecture,
                          std::vector<uint8_t> idle = {}) const;
 
@@ -94,6 +97,7 @@ class TensorManifest {
   int n_slots_;
   std::vector<uint8_t> optional_;  // by slot, up to the last that is
   std::vector<Piece> pieces_;
+  std::vector<std::string> ignored_;  // tensors
 };
 
 }  // namespace sluice

@@ -236,6 +236,15 @@ bool Weights::Cursor::reach_rows(std::span<const int32_t> rows) {
   return here;
 }
 
+bool Weights::Cursor::expect_rows(std::span<const int32_t> rows) {
+  if (weights_.tables_resident()) return true;
+  const std::lock_guard lock(weights_.mutex_);
+  if (weights_.rows_user_ != nullptr) return true;
+  const bool here = weights_.rows_here(*this, rows);
+  weights_.rows_user_ = nullptr;
+  return here;
+}
+
 void Weights::Cursor::rows_used() {
   if (weights_.tables_resident()) return;
   const std::lock_guard lock(weights_.mutex_);

@@ -97,18 +97,18 @@ class Weights {
   // Counts the slots and the single rows that have become resident.
   uint64_t arrivals() const { return arrivals_.load(std::memory_order_acquire); }
   uint64_t held_bytes() const;  // of memory that holds weights now
-  // Bytes of the file that were loaded again: for slots that had been resident before, and for
-  // single rows of a table that is never resident.
+  // Bytes of the file that were loaded again: for slots that had been resident before and, if slots
+  // share places, for single rows of a table that is never resident.
   uint64_t refilled_bytes() const { return refilled_bytes_.load(std::memory_order_relaxed); }
   SlotState state(int slot) const {
     return slots_[static_cast<size_t>(slot)].state.load(std::memory_order_acquire);
   }
   // All slots and all rows of the tables are resident, and stay so: nothing more is wanted.
-  bool all_resident() const {
-    return resident_slots_.load() == static_cast<int>(slots_.size()) && tables_resident();
-  }
+  bool all_resident() const { return slots_resident() && tables_resident(); }
   // The slot has a place of its own: once it is resident, it stays so.
   bool stays(int slot) const { return !slots_[static_cast<size_t>(slot)].shares_place; }
+  // All slots are resident, and stay so. Rows of a table that is in none may still be wanted.
+  bool slots_resident() const { return resident_slots_.load() == static_cast<int>(slots_.size()); }
   // The matrix is held as single rows, in no slot.
   bool by_rows(int handle) const { return single_.index_of(handle) >= 0; }
   const std::vector<int>& row_tables() const { return single_.tables; }  // all such matrices
@@ -151,6 +151,9 @@ class Weights {
     // are wanted first of all, or another cursor has the places.
     bool reach_rows(std::span<const int32_t> rows);
     void rows_used();
+    // Says which rows it will reach for next, so that they are read meanwhile. True: they are here.
+    // They aren't pinned, and nothing waits for them.
+    bool expect_rows(std::span<const int32_t> rows);
     int slot() const { return slot_; }
 
    private:

@@ -11,7 +11,7 @@ export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf'
 /** The shapes that are measured by default. */
 export const SHAPES = ['smollm2-135m', 'qwen3-0.6b', 'llama-3.2-1b'];
 /** Those that are measured when they are named. */
-const OTHER_SHAPES = ['lfm2-350m', 'gemma-3-1b', 'qwen3.5-0.8b'];
+const OTHER_SHAPES = ['lfm2-350m', 'gemma-3-1b', 'gemma4-e2b', 'qwen3.5-0.8b'];
 const ALL_SHAPES = [...SHAPES, ...OTHER_SHAPES];
 /** The types that a shape can be written in: those that the core computes, whose rows have more than three numbers. */
 const ROWS = fs.readFileSync(path.join(ROOT, 'core/quant/types.inc'), 'utf8');

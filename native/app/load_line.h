@@ -12,6 +12,12 @@
 
 namespace sluice::cli {
 
+// Whether nothing is read any more that a line would show: all weights that come whole are here,
+// and stay. (Single rows of tables that never come whole are small.)
+inline bool all_is_read(const Engine& engine) {
+  return engine.ready() && engine.memory_plan().reread == 0;
+}
+
 class LoadLine {
  public:
   // Shows the file's name and size at once. The destructor erases the line. `sparing`: shows

@@ -174,7 +174,7 @@ int generate(Opened& opened, const RunSession& own, const ModelSource& model,
   // computed; without a status line at once.
   const auto begin = [&] {
     if (std::exchange(begun, true)) return;
-    if (stdout_is_terminal() || engine.loaded()) opened.line.reset();
+    if (stdout_is_terminal() || all_is_read(engine)) opened.line.reset();
     if (!terminal || options.quiet || prompt.empty()) return;
     output.write(shown_end(prompt));
     ends_line = prompt.back() == '\n';

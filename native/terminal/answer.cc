@@ -101,7 +101,7 @@ Result<Finish> Answerer::run(Reply& reply) {
       if (!*ready) continue;
     }
     // The text and the status line can't share a terminal.
-    if (!std::exchange(begun, true) && (screen_.terminal() || engine.loaded()))
+    if (!std::exchange(begun, true) && (screen_.terminal() || cli::all_is_read(engine)))
       opened_.line.reset();
     (event->reasoning ? reply.message.reasoning : reply.message.content) += event->text;
     if (screen_.json()) {

@@ -90,6 +90,28 @@ std::vector<TinyModel> make_big_models() {
   gemma.window = 512;
   gemma.vocabulary = Vocabulary::spm;
 
+  TinyModel gemma4;
+  gemma4.name = "gemma4-e2b";
+  gemma4.architecture = "gemma4";
+  gemma4.n_vocab = 262144;
+  gemma4.n_layers = 35;
+  gemma4.n_embd = 1536;
+  gemma4.n_heads = 8;
+  gemma4.n_kv_heads = 1;
+  gemma4.global_kv_heads = 1;
+  gemma4.head_dim = 512;
+  gemma4.local_head_dim = 256;
+  gemma4.period = 5;
+  gemma4.n_ff = 6144;
+  gemma4.n_shared = 20;
+  gemma4.shared_ff = 12288;
+  gemma4.input_width = 256;
+  gemma4.window = 512;
+  gemma4.context = 131072;
+  gemma4.freq_base = 1e6f;
+  gemma4.rope_freqs = true;
+  gemma4.tied = true;
+
   TinyModel mixture = qwen;
   mixture.name = "qwen3-30b-a3b-6-layers";
   mixture.architecture = "qwen3moe";
@@ -117,7 +139,7 @@ std::vector<TinyModel> make_big_models() {
   delta.n_value_heads = 16;
   delta.context = 262144;
   delta.freq_base = 1e7f;
-  return {smollm, qwen, llama, large, lfm, gemma, mixture, delta};
+  return {smollm, qwen, llama, large, lfm, gemma, gemma4, mixture, delta};
 }
 
 }  // namespace

@@ -328,6 +328,118 @@ void gemma3(Cases cases) {
              [](GgufBuilder& f) { f.find_tensor("blk.2.attn_k_norm.weight").dims[0] = 15; });
 }
 
+void gemma4(Cases cases) {
+  FamilyCases family(cases, "gemma4-f32");
+  const float nan = std::nanf("");
+  const std::string a = "gemma4.";
+  family.without("attention.layer_norm_rms_epsilon");
+  family.without("attention.key_length_swa");
+  family.without("attention.sliding_window");
+  family.without("attention.sliding_window_pattern");
+  family.f32("base_nan", "rope.freq_base_swa", nan, " is not a finite number");
+  family.f32("base_0", "rope.freq_base_swa", 0, " is 0; a number above 0");
+  family.f32("cap_negative", "final_logit_softcapping", -30, " is -30; expected 0");
+  const auto number = [&](std::string_view name, std::string_view key, uint32_t value,
+                          std::string says) {
+    family.add(name, std::move(says), [&](GgufBuilder& f) { f.kv_u32(concat(a, key), value); });
+  };
+  number("window_0", "attention.sliding_window", 0, "attention.sliding_window is 0; expected 1");
+  number("window_2_31", "attention.sliding_window", 1u << 31, "sliding_window is 21474");
+  number("pattern_a_number", "attention.sliding_window_pattern", 3,
+         "sliding_window_pattern is no array");
+  const auto pattern = [&](std::string_view name, std::string says, std::vector<uint8_t> layers) {
+    family.add(name, "gemma4.attention." + says, [&](GgufBuilder& f) {
+      f.kv_array("gemma4.attention.sliding_window_pattern", ValueType::boolean, layers);
+    });
+  };
+  pattern("pattern_too_short", "sliding_window_pattern has 6 entries, but the model has 7",
+          {1, 1, 0, 1, 1, 0});
+  pattern("pattern_too_long", "sliding_window_pattern has 8 entries", {1, 1, 0, 1, 1, 0, 1, 1});
+  // Layers without one of their kind before them, or with one of other heads.
+  pattern("no_local_layer_to_share", "shared_kv_layers is 4, but layer 3 has none",
+          {0, 0, 0, 1, 1, 0, 1});
+  pattern("shared_of_other_heads", "shared_kv_layers is 4, but layer 3 has 2 key heads of 16",
+          {1, 1, 1, 1, 1, 0, 1});
+  family.add("no_global_layer_to_share", "shared_kv_layers is 4, but layer 5 has none",
+             [&](GgufBuilder& f) {
+               const std::vector<uint8_t> layers = {1, 1, 1, 1, 1, 0, 1};
+               f.kv_array(a + "attention.sliding_window_pattern", ValueType::boolean, layers)
+                   .kv_u32(a + "attention.head_count_kv", 2);
+             });
+  for (const uint32_t n : {7u, 8u, 0xffffffffu}) {
+    number(concat("shared_", n), "attention.shared_kv_layers", n,
+           concat("shared_kv_layers is ", n, "; expected 0 to 6"));
+  }
+  number("shared_all_but_one", "attention.shared_kv_layers", 6,
+         "shared_kv_layers is 6, but layer 2 has none before layer 1");
+  const auto kv_heads = [&](std::string_view name, std::string says, std::vector<int32_t> heads) {
+    family.add(name, std::move(says), [&](GgufBuilder& f) {
+      f.kv_array("gemma4.attention.head_count_kv", ValueType::i32, heads);
+    });
+  };
+  kv_heads("kv_heads_too_few", "head_count_kv has 6 entries", {2, 2, 1, 2, 2, 1});
+  kv_heads("kv_heads_of_a_shared_layer", "layer 5 has 2 key heads of 32 elements, and layer 2",
+           {2, 2, 1, 2, 2, 2, 2});
+  number("fewer_shared", "attention.shared_kv_layers", 3, "no tensor blk.3.attn_k.weight");
+  const auto head_dim = [&](std::string_view name, std::string_view end, uint32_t n,
+                            std::string says) {
+    family.add(name, std::move(says), [&](GgufBuilder& f) {
+      f.kv_u32(concat(a, "attention.key_length", end), n)
+          .kv_u32(concat(a, "attention.value_length", end), n);
+    });
+  };
+  head_dim("head_dim_odd", "_swa", 15, "a head has 15 elements");
+  head_dim("head_dim_wide", "_swa", 2048, "key_length_swa is 2048");
+  head_dim("other_local_head_dim", "_swa", 32, "has the shape");
+  head_dim("other_head_dim", "", 64, "blk.2.attn_q.weight has the shape");
+  head_dim("smaller_head_dim", "", 16, "rope.dimension_count is 32; expected 1 to 16");
+  number("turned_beyond_the_head", "rope.dimension_count_swa", 18,
+         "rope.dimension_count_swa is 18; expected 1 to 16");
+  number("turned_odd", "rope.dimension_count_swa", 15, "rope.dimension_count_swa is 15; an even");
+  number("fewer_turned", "rope.dimension_count", 16,
+         "rope_freqs.weight has the shape [16], but the header's numbers ask for [8]");
+  number("input_too_wide", "embedding_length_per_layer_input", 0x7fffffff,
+         "embedding_length_per_layer_input is 2147483647; expected 0 to 149796");
+  number("other_input_width", "embedding_length_per_layer_input", 16,
+         "per_layer_token_embd.weight has the shape [224, 512], but the header's");
+  number("input_width_of_no_tensor", "embedding_length_per_layer_input", 149796,
+         "per_layer_token_embd.weight has the shape");
+  for (const char* name :
+       {"rope_freqs.weight", "per_layer_token_embd.weight", "per_layer_model_proj.weight",
+        "per_layer_proj_norm.weight", "blk.4.inp_gate.weight", "blk.0.proj.weight",
+        "blk.6.post_norm.weight", "blk.2.attn_k.weight", "blk.2.attn_k_norm.weight",
+        "blk.3.attn_q_norm.weight", "blk.3.post_attention_norm.weight",
+        "blk.5.post_ffw_norm.weight"}) {
+    family.without_tensor(name);
+  }
+  family.add("rows_of_inputs", "per_layer_token_embd.weight has the shape [224, 511]",
+             [](GgufBuilder& f) { f.find_tensor("per_layer_token_embd.weight").dims[1] = 511; });
+  family.add("scale_of_two", "blk.0.layer_output_scale.weight has the shape [2]",
+             [](GgufBuilder& f) {
+               f.tensor("blk.0.layer_output_scale.weight", Type::F32, {2}, std::string(8, '\0'));
+             });
+  family.add("factor_nan", "rope_freqs.weight has a number that is NaN or infinite",
+             [&](GgufBuilder& f) {
+               f.find_tensor("rope_freqs.weight").data.replace(4, 4, bytes_of(nan));
+             });
+  family.add("widths_too_few", "feed_forward_length has 6 entries", [](GgufBuilder& f) {
+    f.kv_array("gemma4.feed_forward_length", ValueType::i32, std::vector<int32_t>(6, 96));
+  });
+  cases.level(Level::model, Code::unsupported_model);
+  number("value_length", "attention.value_length_swa", 8, "keys have 16 elements a head and");
+  number("no_inputs", "embedding_length_per_layer_input", 0, "per_layer_token_embd.weight");
+  family.add("mixture", "the model is a mixture of experts of the architecture gemma4",
+             [](GgufBuilder& f) {
+               f.kv_u32("gemma4.expert_count", 8).kv_u32("gemma4.expert_used_count", 2);
+               f.tensor("blk.0.ffn_gate_inp.weight", Type::F32, {64, 8},
+                        std::string(size_t{4} * 64 * 8, '\0'));
+             });
+  family.add("experts_without_a_router", "the model is a mixture of 8 experts",
+             [](GgufBuilder& f) { f.kv_u32("gemma4.expert_count", 8); });
+  family.add("draft_head", "gemma4-assistant",
+             [](GgufBuilder& f) { f.kv_string("general.architecture", "gemma4-assistant"); });
+}
+
 void lfm2(Cases cases) {
   FamilyCases family(cases, "lfm2-odd-f32");
   family.without("attention.layer_norm_rms_epsilon");
@@ -498,6 +610,7 @@ void add_model_hazards(Cases& cases) {
   weights(cases);
   gpt2(cases);
   gemma3(cases);
+  gemma4(cases);
   lfm2(cases);
   qwen35(cases);
   vocabulary(cases);

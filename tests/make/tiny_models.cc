@@ -78,8 +78,7 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
   };
   const Type better = m.k_m ? Type::Q6_K : m.type;
   const Type head = m.q6_head ? Type::Q6_K : better;
-  const uint64_t q_rows = uint64_t{m.n_heads} * m.head_dim;
-  const uint64_t kv_rows = uint64_t{m.n_kv_heads} * m.head_dim;
+  const bool gemma4 = m.architecture == "gemma4";
 
   if (!m.tied) matrix("output.weight", m.n_embd, m.n_vocab, head);
   matrix("token_embd.weight", m.n_embd, m.n_vocab, m.tied ? head : m.type);
@@ -92,8 +91,17 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
   }
   norm(m.architecture == "lfm2" ? "token_embd_norm" : "output_norm");
   if (m.rope_freqs) vector("rope_freqs.weight", m.head_dim / 2, 1);
+  if (m.input_width > 0) {
+    const uint64_t all = uint64_t{m.input_width} * m.n_layers;
+    matrix("per_layer_token_embd.weight", all, m.n_vocab, m.type);
+    plans.back().deviation = 0.06f;
+    matrix("per_layer_model_proj.weight", m.n_embd, all, m.type);
+    vector("per_layer_proj_norm.weight", m.input_width, 1);
+  }
   for (uint32_t layer = 0; layer < m.n_layers + m.n_drafting; ++layer) {
     const std::string blk = "blk." + std::to_string(layer) + ".";
+    const uint64_t q_rows = uint64_t{m.n_heads} * m.head_dim_of(layer);
+    const uint64_t kv_rows = uint64_t{m.kv_heads_of(layer)} * m.head_dim_of(layer);
     norm(blk + "attn_norm");
     if (gpt2) {
       const auto biased = [&](const std::string& name, uint64_t columns, uint64_t rows) {
@@ -125,24 +133,25 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
       matrix(blk + "ssm_out.weight", values, m.n_embd, m.type);
     } else {
       matrix(blk + "attn_q.weight", m.n_embd, m.delta_dim > 0 ? 2 * q_rows : q_rows, m.type);
-      matrix(blk + "attn_k.weight", m.n_embd, kv_rows, m.type);
-      matrix(blk + "attn_v.weight", m.n_embd, kv_rows, better);
+      const bool values = m.is_local(layer) || !m.keys_are_values;
+      if (!m.is_shared(layer)) matrix(blk + "attn_k.weight", m.n_embd, kv_rows, m.type);
+      if (!m.is_shared(layer) && values) matrix(blk + "attn_v.weight", m.n_embd, kv_rows, better);
     }
     if (m.architecture == "qwen2") {
       vector(blk + "attn_q.bias", q_rows, 0);
       vector(blk + "attn_k.bias", kv_rows, 0);
       vector(blk + "attn_v.bias", kv_rows, 0);
     }
-    const bool gemma3 = m.architecture == "gemma3";
+    const bool gemma = m.architecture == "gemma3" || gemma4;
     const bool lfm2 = m.architecture == "lfm2" && !m.is_conv(layer);
     const bool qwen3 = m.architecture.starts_with("qwen3") && !m.is_delta(layer);
-    if (qwen3 || gemma3 || lfm2) {
-      vector(blk + "attn_q_norm.weight", m.head_dim, 1);
-      vector(blk + "attn_k_norm.weight", m.head_dim, 1);
+    if (qwen3 || gemma || lfm2) {
+      vector(blk + "attn_q_norm.weight", m.head_dim_of(layer), 1);
+      if (!m.is_shared(layer)) vector(blk + "attn_k_norm.weight", m.head_dim_of(layer), 1);
     }
     if (!m.is_conv(layer) && !m.is_delta(layer))
       matrix(blk + "attn_output.weight", q_rows, m.n_embd, m.type);
-    if (gemma3) {
+    if (gemma) {
       norm(blk + "post_attention_norm");
       norm(blk + "post_ffw_norm");
     }
@@ -167,9 +176,16 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
       experts("ffn_down_exps.weight", m.n_ff, m.n_embd, layer % 2 == 0 ? better : m.type);
       continue;
     }
-    matrix(blk + "ffn_gate.weight", m.n_embd, m.n_ff, m.type);
-    matrix(blk + "ffn_up.weight", m.n_embd, m.n_ff, m.type);
-    matrix(blk + "ffn_down.weight", m.n_ff, m.n_embd, layer % 2 == 0 ? better : m.type);
+    const uint32_t n_ff = m.ff_of(layer);
+    matrix(blk + "ffn_gate.weight", m.n_embd, n_ff, m.type);
+    matrix(blk + "ffn_up.weight", m.n_embd, n_ff, m.type);
+    matrix(blk + "ffn_down.weight", n_ff, m.n_embd, layer % 2 == 0 ? better : m.type);
+    if (m.input_width > 0) {
+      matrix(blk + "inp_gate.weight", m.n_embd, m.input_width, m.type);
+      matrix(blk + "proj.weight", m.input_width, m.n_embd, m.type);
+      norm(blk + "post_norm");
+    }
+    if (gemma4 && layer % 3 != 1) vector(blk + "layer_output_scale.weight", 1, 0.8f);
   }
   if (m.reversed) std::ranges::reverse(plans);
   if (m.shuffled) {
@@ -234,6 +250,9 @@ std::string tensor_rows(const TinyModel& model, const Plan& plan, uint64_t rows)
   if (plan.name == "rope_freqs.weight") {
     const float step = 7.0f / static_cast<float>(values.size());
     for (size_t i = 0; i < values.size(); ++i) values[i] = 1 + static_cast<float>(i) * step;
+    // Of gemma4 most pairs don't turn.
+    for (size_t i = values.size() / 4; i < values.size() && model.period > 0; ++i)
+      values[i] = 1e30f;
   }
   if (is_folded(model, plan))
     fold_rows(values, static_cast<uint32_t>(plan.columns), model.fold_signs());
@@ -263,16 +282,23 @@ GgufBuilder metadata(const TinyModel& m) {
       .kv_string("general.name", m.name)
       .kv_u32(a + "block_count", m.n_layers + m.n_drafting)
       .kv_u32(a + "context_length", m.context)
-      .kv_u32(a + "embedding_length", m.n_embd)
-      .kv_u32(a + "feed_forward_length", m.n_ff)
-      .kv_u32(a + "attention.head_count", m.n_heads);
+      .kv_u32(a + "embedding_length", m.n_embd);
+  std::vector<uint32_t> kv_heads, widths;
+  std::vector<uint8_t> locals;
+  for (uint32_t layer = 0; layer < m.n_layers; ++layer) {
+    kv_heads.push_back(m.kv_heads_of(layer));
+    widths.push_back(m.ff_of(layer));
+    locals.push_back(m.is_local(layer));
+  }
+  if (m.n_shared > 0)
+    file.kv_array(a + "feed_forward_length", ValueType::i32, widths);
+  else
+    file.kv_u32(a + "feed_forward_length", m.n_ff);
+  file.kv_u32(a + "attention.head_count", m.n_heads);
   if (m.architecture == "gpt2") {
     file.kv_f32(a + "attention.layer_norm_epsilon", m.rms_eps);
   } else {
-    std::vector<uint32_t> kv_heads;
-    for (uint32_t layer = 0; layer < m.n_layers; ++layer)
-      kv_heads.push_back(m.is_conv(layer) ? 0 : m.n_kv_heads);
-    if (m.conv_tokens > 0)
+    if (m.conv_tokens > 0 || m.period > 0)
       file.kv_array(a + "attention.head_count_kv", ValueType::i32, kv_heads);
     else
       file.kv_u32(a + "attention.head_count_kv", m.n_kv_heads);
@@ -286,6 +312,18 @@ GgufBuilder metadata(const TinyModel& m) {
   }
   if (m.architecture == "gemma3") {
     file.kv_u32(a + "attention.sliding_window", m.window).kv_f32(a + "rope.freq_base_swa", 10000);
+  }
+  if (m.architecture == "gemma4") {
+    file.kv_u32(a + "attention.sliding_window", m.window)
+        .kv_array(a + "attention.sliding_window_pattern", ValueType::boolean, locals)
+        .kv_u32(a + "attention.shared_kv_layers", m.n_shared)
+        .kv_u32(a + "attention.key_length_swa", m.local_head_dim)
+        .kv_u32(a + "attention.value_length_swa", m.local_head_dim)
+        .kv_f32(a + "rope.freq_base_swa", 10000)
+        .kv_u32(a + "rope.dimension_count", m.head_dim)
+        .kv_u32(a + "rope.dimension_count_swa", m.local_head_dim)
+        .kv_u32(a + "embedding_length_per_layer_input", m.input_width)
+        .kv_f32(a + "final_logit_softcapping", 30);
   }
   if (m.architecture == "lfm2") {
     file.kv_u32(a + "shortconv.l_cache", m.conv_tokens).kv_u32(a + "vocab_size", m.n_vocab);
@@ -309,7 +347,7 @@ GgufBuilder metadata(const TinyModel& m) {
   if (m.architecture == "llama") {
     file.kv_u32(a + "rope.dimension_count", m.head_dim).kv_u32(a + "vocab_size", m.n_vocab);
   }
-  if (m.head_dim * m.n_heads != m.n_embd) {
+  if (m.head_dim * m.n_heads != m.n_embd || m.period > 0) {
     file.kv_u32(a + "attention.key_length", m.head_dim)
         .kv_u32(a + "attention.value_length", m.head_dim);
   }
@@ -346,6 +384,21 @@ TinyModel family(std::string_view architecture, Type type) {
     m.n_layers = 7;  // the sixth sees all
     m.n_kv_heads = 1;
     m.window = 10;
+    m.freq_base = 1e6f;
+    m.tied = true;
+  }
+  if (architecture == "gemma4") {
+    m.vocabulary = Vocabulary::spm;
+    m.n_layers = 7;  // the third and the sixth see all
+    m.period = 3;
+    m.n_shared = 4;  // of both kinds
+    m.shared_ff = 160;
+    m.head_dim = 32;
+    m.local_head_dim = 16;
+    m.global_kv_heads = 1;
+    m.window = 10;
+    m.input_width = 32;
+    m.rope_freqs = true;
     m.freq_base = 1e6f;
     m.tied = true;
   }
@@ -510,6 +563,28 @@ std::vector<TinyModel> make_models() {
   for (const Type type : {Type::F32, Type::F16, Type::Q4_0, Type::Q8_0}) {
     models.push_back(family("lfm2", type));
   }
+  for (const Type type : {Type::F32, Type::F16, Type::Q4_0, Type::Q8_0}) {
+    models.push_back(family("gemma4", type));
+  }
+  odd("gemma4", Type::F32, "gemma4-odd-f32", [](TinyModel& m) {
+    m.n_embd = 40;
+    m.n_heads = 2;
+    m.head_dim = 24;
+    m.local_head_dim = 8;
+    m.keys_are_values = true;
+    m.n_ff = 52;
+    m.shared_ff = 36;
+    m.input_width = 12;  // a layer's rows are no whole strips
+    m.window = 20;
+    m.n_vocab = 509;
+    m.tied = false;
+    m.shuffled = true;
+  });
+  odd("gemma4", Type::F32, "gemma4-plain-f32", [](TinyModel& m) {
+    m.n_shared = 0;
+    m.input_width = 0;
+    m.window = 261;  // more than a chunk of the cache
+  });
   odd("lfm2", Type::F32, "lfm2-odd-f32", [](TinyModel& m) {
     m.n_layers = 7;
     m.conv_tokens = 5;

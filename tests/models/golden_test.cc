@@ -46,6 +46,15 @@ const nlohmann::json& shared_goldens() {
 
 // How much log-probabilities may differ, because engines round activations differently.
 float tolerance(std::string_view model) {
+  // Here GELU, of which llama.cpp has a table of f16, comes twice in a layer; and all that a layer
+  // adds is normed, small numbers and their rounding as well. (With such a table the distances of
+  // F32 are a tenth.)
+  if (model.find("gemma4") != model.npos)
+    return model.ends_with("bf16")   ? 0.1f
+           : model.ends_with("f16")  ? 0.02f
+           : model.ends_with("f32")  ? 0.025f
+           : model.ends_with("q8_0") ? 0.3f
+                                     : 0.6f;
   if (model.ends_with("bf16")) return 0.03f;
   if (model.ends_with("f32")) return 2e-3f;
   const bool f16 = model.ends_with("f16");
@@ -188,9 +197,11 @@ std::vector<std::string> shared_models() {
 bool is_ours(const Gguf& header) {
   const auto architecture = header.get_string("general.architecture");
   if (!architecture.has_value() || !architecture->has_value()) return false;
-  constexpr std::string_view kOurs[] = {"llama", "qwen2",  "qwen3", "qwen3moe",
-                                        "gpt2",  "gemma3", "lfm2",  "qwen35"};
+  constexpr std::string_view kOurs[] = {"llama", "qwen2",  "qwen3",  "qwen3moe", "qwen35",
+                                        "gpt2",  "gemma3", "gemma4", "lfm2"};
   if (std::ranges::find(kOurs, **architecture) == std::end(kOurs)) return false;
+  const bool mixture = header.find_tensor("blk.0.ffn_gate_inp.weight") != nullptr;
+  if (**architecture == "gemma4" && mixture) return false;
   return std::ranges::all_of(header.tensors,
                              [](const TensorInfo& t) { return find_traits(t.type) != nullptr; });
 }

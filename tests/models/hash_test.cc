@@ -239,9 +239,9 @@ INSTANTIATE_TEST_SUITE_P(Some, LongHashes,
                          testing::Values("llama-q8_0", "qwen2-q4_0", "qwen3-f16", "llama-odd-f32",
                                          "llama-odd-q4_0", "qwen3-odd-bf16", "qwen2-q6_k",
                                          "gpt2-q8_0", "gpt2-odd-f32", "gemma3-q8_0",
-                                         "gemma3-wide-f32", "lfm2-q8_0", "lfm2-odd-f32",
-                                         "qwen35-q8_0", "qwen35-odd-f32", "qwen3moe-q8_0",
-                                         "qwen3moe-odd-bf16"),
+                                         "gemma3-wide-f32", "gemma4-q8_0", "gemma4-odd-f32",
+                                         "lfm2-q8_0", "lfm2-odd-f32", "qwen35-q8_0",
+                                         "qwen35-odd-f32", "qwen3moe-q8_0", "qwen3moe-odd-bf16"),
                          [](const auto& each) { return test_name(each.param); });
 
 // The order of the data in the file does not change the model.

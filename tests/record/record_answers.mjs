@@ -40,6 +40,8 @@ const WITH_LONG = new Set([
   'gemma3-q8_0',
   'gemma3-wide-f32',
   'qwen35-f32',
+  'gemma4-f32',
+  'gemma4-odd-f32',
 ]);
 
 /** One model for each vocabulary. */

@@ -13,6 +13,7 @@ const TINY = [
   ...['qwen3-q8_0', 'qwen3-f16', 'qwen3-q6_k', 'qwen3-q4_k_m', 'qwen3-odd-bf16'],
   ...['llama-q2_k', 'llama-q3_k', 'llama-iq4_nl', 'llama-iq4_xs'],
   ...['gpt2-f32', 'gpt2-q4_0', 'gpt2-odd-f32', 'gemma3-f32', 'gemma3-q4_0', 'gemma3-wide-f32'],
+  ...['gemma4-f32', 'gemma4-q4_0', 'gemma4-odd-f32', 'gemma4-plain-f32'],
   ...['lfm2-f32', 'lfm2-q4_0', 'lfm2-odd-f32', 'qwen35-f32', 'qwen35-q4_0', 'qwen35-odd-f32'],
   ...['llama-folded-q8_0', 'qwen3-folded-f32', 'gemma3-folded-q8_0', 'qwen3moe-folded-f32'],
   ...['qwen3moe-f32', 'qwen3moe-q4_0', 'qwen3moe-q4_k_m', 'qwen3moe-odd-bf16'],

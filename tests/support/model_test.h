@@ -112,12 +112,14 @@ inline Session& session_of(Engine& engine) { return engine.session(); }
 inline Session& session_of(Session& session) { return session; }
 
 // Steps a session, or that of an engine, until done. If it has to wait for weights, fails the test
-// and ends.
+// and ends; but rows of tables that never come whole may come later to an engine that was opened.
 template <typename T>
 Generated finish_run(T& of) {
   Generated result;
   const auto finish = drive(session_of(of), [&](Event& event) {
     if (event.kind == Event::Kind::waiting) {
+      if constexpr (std::is_same_v<T, Engine>)
+        if (of.ready() && !of.loaded() && of.wait().has_value()) return true;
       ADD_FAILURE() << "the engine waits for weights";
       return false;
     }
@@ -153,7 +155,7 @@ inline std::string hash_of(Engine& engine, std::span<const TokenId> ids, int64_t
     ADD_FAILURE() << started.error().message;
     return "";
   }
-  finish_run(session);
+  finish_run(engine);
   EXPECT_EQ(session.logits().size(), static_cast<size_t>(engine.tokenizer().vocab_size()));
   return logits_hash(session.logits());
 }

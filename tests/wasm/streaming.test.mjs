@@ -89,6 +89,40 @@ for (const flavour of NODE_FLAVOURS) {
     assert.ok(streamed > names.length / 2);
   });
 
+  test(`${flavour}: of a table of layers' inputs only rows are read`, each, async () => {
+    const opened = await open_module(flavour, { threads });
+    const bytes = fs.readFileSync(path.join(files_of(MAKE_MODELS), 'gemma4-q8_0.gguf'));
+    const texts = (source, engine) => {
+      const session = new opened.module.Session(engine);
+      parse(session.startIds(Int32Array.from(IDS), TEXT));
+      const [list] = run_with(source, [session]);
+      session.delete();
+      return list.map(({ id }) => id);
+    };
+    const resident = load(opened, bytes, options);
+    const expected = texts({ serve: () => true }, resident);
+    assert.equal(resident.loaded(), true);
+    assert.equal(resident.progress().total, bytes.length);
+    resident.delete();
+    const { engine, source } = load_under(opened, bytes, options);
+    assert.deepEqual(texts(source, engine), expected);
+    while (source.serve());
+    const loaded = source.brought;
+    assert.equal(engine.ready(), true);
+    assert.equal(engine.loaded(), false);
+    const progress = engine.progress();
+    assert.ok(progress.total < 0.85 * bytes.length);
+    assert.equal(progress.loaded, progress.total);
+    // What is here isn't read again; what is new is, after all else is loaded.
+    assert.deepEqual(texts(source, engine), expected);
+    assert.equal(source.brought, loaded);
+    const session = new opened.module.Session(engine);
+    logits_with(source, session, Int32Array.of(401, 402, 403));
+    assert.ok(source.brought > loaded);
+    session.delete();
+    engine.delete();
+  });
+
   test(`${flavour}: what is kept packed comes packed the next time`, each, async () => {
     const opened = await open_module(flavour, { threads });
     assert.equal(opened.module.packedLayout(), 1);

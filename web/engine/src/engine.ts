@@ -78,8 +78,9 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Resolves when the whole model has arrived: together with `ready`, unless the model is downloaded and larger than its
-   * `memoryBudget`. Then streamed weights may arrive later. Rejects with the error that ended the engine before that.
+   * Resolves when the whole model has arrived: together with `ready`, unless the model is downloaded, and larger than its
+   * `memoryBudget` or with a table of which single rows are enough. Then weights that are streamed, or that table, may arrive
+   * later. Rejects with the error that ended the engine before that.
    */
   get arrived(): Promise<void> {
     return this.#arrived.promise;

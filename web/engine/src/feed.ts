@@ -277,7 +277,7 @@ export class Feed {
   /** A file has ended. Throws if the engine lacks bytes. */
   #end(engine: EngineHandle, { file, received }: LoaderToEngine & { type: 'ended' }): void {
     if (engine.loaded()) return;
-    const { total } = engine.progress();
+    const total = endOf(engine);
     const base = basesOf(engine)[file] ?? 0;
     if (this.#opened.network && engine.hasLayout() && base + received < total) {
       throw new SluiceError(
@@ -294,6 +294,12 @@ export class Feed {
 /** Whether some of the weights are streamed: read again for every pass. */
 export function rereads(engine: EngineHandle): boolean {
   return engine.slots().some((field, i) => i % 6 === 4 && field === 1);
+}
+
+/** Where the last of the model's files ends. */
+function endOf(of: Pick<EngineHandle, 'files'>): number {
+  const [begin = 0, bytes = 0] = of.files().slice(-2);
+  return begin + bytes;
 }
 
 /** The offset of each of the model's files whose header was read. */

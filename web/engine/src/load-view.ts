@@ -15,6 +15,8 @@ export class LoadView {
   /** All resident weights are loaded. */
   #isReady = false;
   #progress: LoadProgress;
+  /** Bytes that the engine loads: all, but for a table of which it only reads rows, while it writes text. */
+  #toLoad = 0;
   #course: Course = {
     ...{ fromNetwork: 0, fromCache: 0, kept: 0, arrived: false },
     ...{ waiting: '', waitingFor: null, verified: 0, notes: [] },
@@ -45,20 +47,29 @@ export class LoadView {
   /** All resident weights are loaded. */
   ready(): void {
     this.#isReady = true;
-    this.report(this.#progress);
+    this.#repeat();
+  }
+
+  /** Reports what has changed beside the engine's progress. */
+  #repeat(): void {
+    this.report({ ...this.#progress, total: this.#toLoad });
   }
 
   /** Takes the loader's progress. */
   follow(course: Course): void {
     if (course.fromNetwork > this.#course.fromNetwork) this.#networkAt = performance.now();
     this.#course = course;
-    if (this.#progress.phase !== 'ready') this.report(this.#progress);
+    if (this.#progress.phase !== 'ready') this.#repeat();
   }
 
-  /** Whether the whole model has arrived, streamed weights included. */
+  /** Whether the whole model has arrived, with the weights that are streamed or read row by row. */
   get hasArrived(): boolean {
-    const again = (this.#info?.memory?.rereadBytes ?? 0) > 0;
+    const again = (this.#info?.memory?.rereadBytes ?? 0) > 0 || this.#readsRows;
     return this.#isReady && (this.#course.arrived || !again || !this.#isRemote);
+  }
+
+  get #readsRows(): boolean {
+    return this.#toLoad > 0 && (this.#info?.fileBytes ?? 0) > this.#toLoad;
   }
 
   get #isRemote(): boolean {
@@ -69,6 +80,7 @@ export class LoadView {
   report(now: Pick<LoadProgress, 'loaded' | 'total' | 'layersReady' | 'layersTotal'>): void {
     const { fromCache, fromNetwork, kept, waiting, waitingFor, verified } = this.#course;
     const before = this.#progress.source;
+    this.#toLoad = now.total;
     const ready = this.hasArrived;
     // The source of a remote model is the cache only if no byte came from the network.
     const source = !this.#isRemote
@@ -78,13 +90,16 @@ export class LoadView {
         : 'cache';
     const usual = source === 'network' ? 'download' : 'load';
     const known = this.#info === null ? 'header' : verified > 0 ? 'verify' : usual;
+    // A download brings all, also a table of which only rows are read.
+    const whole = source === 'network' && this.#readsRows;
+    const total = whole ? (this.#info?.fileBytes ?? 0) : now.total;
     // Streamed weights that are cached count as loaded, even if the engine has not read them yet.
-    const least = !this.#isReady ? 0 : ready && kept > 0 ? now.total : kept;
-    const loaded = Math.max(now.loaded, Math.min(least, now.total));
+    const least = !this.#isReady ? 0 : ready && kept > 0 ? total : kept;
+    const loaded = Math.max(now.loaded, Math.min(least, total));
     this.#progress = {
       phase: ready ? 'ready' : known,
       loaded,
-      total: now.total,
+      total,
       // During a download only network bytes count: cached bytes say nothing about its speed.
       bytesPerSecond: this.#rate.perSecond(fromNetwork > 0 ? fromNetwork : now.loaded),
       source,

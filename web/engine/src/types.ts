@@ -44,12 +44,13 @@ export type WaitingFor = 'server' | 'network' | 'tab';
 export interface LoadProgress {
   /**
    * 'header' until the header is read, then 'download' (network) or 'load' (local), 'verify' while a sha256 is computed after
-   * the last byte, at last 'ready'. Under a `memoryBudget` a download may continue after Engine.ready: until Engine.arrived.
+   * the last byte, at last 'ready'. A download may continue after Engine.ready, until Engine.arrived: under a `memoryBudget`,
+   * and if there is a table of which single rows are enough.
    */
   phase: 'header' | 'download' | 'load' | 'verify' | 'ready';
   /** Bytes of the model that have arrived; after Engine.ready, those that are cached. */
   loaded: number;
-  /** Bytes of the whole file; 0 if unknown. */
+  /** Bytes of the whole file, but for a table of which only rows are read (a download brings it, too); 0 if unknown. */
   total: number;
   /** Of the last few seconds. */
   bytesPerSecond: number;

@@ -88,6 +88,8 @@ export interface Control extends ChatControl {
   sessions: number;
   /** Not all weights stay: loaded() is never true, and each token needs bytes that are read again. */
   rereads: boolean;
+  /** Bytes of the file that progress() doesn't count: those of a table of which only rows are read. */
+  leftOut: number;
   /** What is needed now, of all sessions. */
   pending: Set<Reread>;
   /** The sessions, by number, in the order in which they computed tokens. */
@@ -138,6 +140,7 @@ export function makeControl(): Control {
     notes: [],
     sessions: 0,
     rereads: false,
+    leftOut: 0,
     pending: new Set(),
     computed: [],
     slots: [],
@@ -274,7 +277,9 @@ class FakeEngine implements EngineHandle {
     return Float64Array.from(this.control.slots);
   }
   progress() {
-    return { loaded: this.control.taken.length, total: FILE_BYTES, layersReady: 0, layersTotal: 2 };
+    const { taken, leftOut } = this.control;
+    const total = FILE_BYTES - leftOut;
+    return { loaded: Math.min(taken.length, total), total, layersReady: 0, layersTotal: 2 };
   }
   inspect(): Answer {
     return inspectAnswer(this.control);

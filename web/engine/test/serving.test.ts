@@ -163,6 +163,36 @@ describe.each([true, false])('a file of the user (shared memory: %s)', (shared) 
   });
 });
 
+describe.each([true, false])('a table that is never wanted whole (shared memory: %s)', (shared) => {
+  /** All that stays, then a row for each token; the table is the first half of the file. */
+  const STEPS = [
+    { weights: TENSORS.slice(20) },
+    ...Array.from({ length: 60 }, (_, i) => {
+      const from = HEADER + ((i * 7919 * 37) % (20 * TENSOR - 700));
+      return { rows: [{ from, to: from + 700 }] };
+    }),
+  ];
+  const expectRight = (engine: Steps): void => {
+    expect(engine.error).toBeNull();
+    expect(engine.wrong).toBe(0);
+    expect(engine.over).toBe(true);
+    expect(engine.came.filter(({ rows }) => rows)).toHaveLength(60);
+  };
+
+  it('comes row by row while it is downloaded, and from what is kept', async () => {
+    for (const visit of [1, 2]) {
+      expectRight(await ended(STEPS, { shared }));
+      expect(server.sent, `visit ${visit}`).toBeLessThanOrEqual(1.01 * WHOLE.length);
+      expectReleased();
+    }
+  });
+
+  it('comes row by row from a file of the user', async () => {
+    expectRight(await ended(STEPS, { shared }, { kind: 'blobs', blobs: [new Blob([WHOLE])] }));
+    expect(server.sent).toBe(0);
+  });
+});
+
 describe('when the room ends', () => {
   it('what is wanted and was not kept is storage_full', async () => {
     const { engine, work } = run(TURNS);
