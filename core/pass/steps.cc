@@ -160,7 +160,7 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue ep
     const int64_t strips = padded_rows(rows_of(linear.matrix)) / kStripRows;
     n_strips = together ? strips : n_strips + strips;
   }
-  const bool gated = linears.back().out == Buffer::up;
+  const bool gated = linears.back().out == Buffer::up || epilogue == Epilogue::gelu_input;
   bool made = false;
   parallel_for(phase, work.worker, n_strips, [&](Share mine) {
     Worker& self = worker(work.worker);
