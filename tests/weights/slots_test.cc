@@ -282,6 +282,28 @@ TEST(SingleRows, OfPausedRunsGiveUpTheirPlaces) {
   EXPECT_FALSE(paused.reach_rows(first));
 }
 
+// What a run expects is read meanwhile; nobody waits for it, and it is pinned for nobody.
+TEST(SingleRows, ThatAreExpectedAreWantedAtOnce) {
+  RowsAndPart one(40);
+  Weights& weights = *one.weights;
+  Weights::Cursor cursor(weights), other(weights);
+  const int32_t next[] = {7}, others[] = {3};
+  EXPECT_FALSE(cursor.expect_rows(next));
+  const std::vector<Want> wants = weights.row_wants();
+  ASSERT_EQ(wants.size(), 1u);
+  EXPECT_EQ(wants[0].offset, one.offset(7));
+  ASSERT_TRUE(one.bring(wants[0]).has_value());
+  EXPECT_TRUE(cursor.expect_rows(next));
+  EXPECT_FALSE(other.reach_rows(others));
+  ASSERT_EQ(weights.row_wants().size(), 1u);  // for the other, though the first comes again
+  // While one has the places, nothing is expected beside it.
+  EXPECT_TRUE(cursor.expect_rows(others));
+  EXPECT_TRUE(weights.row_wants().empty());
+  other.rows_used();
+  EXPECT_TRUE(cursor.reach_rows(next));
+  EXPECT_EQ(one.last_of(7), 7.0f * 32 + 31);
+}
+
 // Two tables of 48 rows, of 32 and of 16 numbers; the second is whole in a slot as well if `late`.
 struct TwoTables {
   std::string bytes;
