@@ -18,6 +18,7 @@ const CLASSES = [
   ['General_Category/Number', 2],
   ['General_Category/Punctuation', 3],
   ['Binary_Property/White_Space', 4],
+  ['General_Category/Mark', 5],
 ];
 const CODE_POINTS = 0x110000;
 const PER_LINE = 9;
