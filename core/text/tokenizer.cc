@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/utf8.h"
 #include "text/bpe.h"
+#include "text/nfc.h"
 #include "text/special_tokens.h"
 #include "text/spm.h"
 #include "text/vocab.h"
@@ -72,8 +73,10 @@ struct Tokenizer::State {
   std::string_view model;
   std::string_view pre_tokenizer;
   bool spaces_to_signs = false;  // U+2581 stands for each space of a text before it is encoded
+  std::optional<Nfc> nfc;        // a text is put into this form before it is encoded
   Notes warnings;
 
+  bool changes_text() const { return spaces_to_signs || nfc; }
   Result<TokenId> read_id(const Gguf& gguf, std::string_view key, TokenId absent = kNoToken);
   Status load_spm(const Gguf& gguf);
   Status load_bpe(const Gguf& gguf, std::optional<std::string_view> pre_name);
@@ -140,6 +143,9 @@ Status Tokenizer::State::load_bpe(const Gguf& gguf, std::optional<std::string_vi
                         {{"merges", n}}});
   }
   encoder = std::move(bpe);
+  SLUICE_ASSIGN(const std::optional<bool> nfc_wanted,
+                gguf.get_bool("tokenizer.ggml.normalizer.nfc"));
+  if (nfc_wanted.value_or(false) && !pre->raw) nfc.emplace();
   SLUICE_ASSIGN(bos, read_id(gguf, "tokenizer.ggml.bos_token_id"));
   SLUICE_ASSIGN(eos, read_id(gguf, "tokenizer.ggml.eos_token_id"));
   return load_prefix(gguf, pre->adds_bos, pre->raw);
@@ -239,11 +245,12 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf) {
   return Tokenizer(std::move(state));
 }
 
-// A token stands for at most as many bytes of text as its own text in the vocabulary has.
+// A token stands for at most as many bytes of text as its own text in the vocabulary has, or three
+// times as many that NFC has put together.
 size_t Tokenizer::State::max_bytes_per_id() const {
   const auto* spm = std::get_if<SpmEncoder>(&encoder);
   const bool all = vocabulary.has_all_bytes() || (spm != nullptr && spm->has_unknown());
-  return all ? vocabulary.longest_text() : 0;
+  return all ? vocabulary.longest_text() * (nfc ? 3 : 1) : 0;
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, bool parse_special,
@@ -341,7 +348,7 @@ void Encoding::State::scan(size_t& budget) {
 void Encoding::State::begin_plain(size_t end) {
   const std::string_view text = piece.substr(at, end - at);
   at = end;
-  if (!tokenizer.spaces_to_signs) return begin_encoding(text);
+  if (!tokenizer.changes_text()) return begin_encoding(text);
   changed.clear();
   unchanged = text;
 }
@@ -350,6 +357,13 @@ void Encoding::State::begin_plain(size_t end) {
 // there is no more. A U+2581 of the text must not become a space: as in SpmEncoder it becomes byte
 // tokens.
 void Encoding::State::change(size_t& budget) {
+  if (tokenizer.nfc) {
+    const size_t size = tokenizer.nfc->append(unchanged, budget, changed);
+    unchanged.remove_prefix(size);
+    budget -= std::min(budget, size);
+    if (unchanged.empty()) begin_encoding(changed);
+    return;
+  }
   const Vocab& vocabulary = tokenizer.vocabulary;
   const auto is_sign = [&](size_t i) {
     return vocabulary.has_all_bytes() && unchanged.substr(i).starts_with(kSpaceSign);

@@ -84,10 +84,10 @@ class Tokenizer {
 };
 
 // Encodes a text to the same ids as Tokenizer::encode(), in slices of some milliseconds. Needs a
-// few hundred KB besides the ids, however long the text; of a gemma4 vocabulary also a copy of the
-// text between two special tokens, with the signs that stand for spaces. (Slices can take longer if
-// the vocabulary has tokens of more than 1 KiB, or if merges depend on text far after them. No
-// known vocabulary has such tokens.)
+// few hundred KB besides the ids, however long the text; if the vocabulary wants NFC or signs for
+// spaces (gemma4), also a changed copy of the text between two special tokens. (Slices can take
+// longer if the vocabulary has tokens of more than 1 KiB, or if merges depend on text far after
+// them. No known vocabulary has such tokens.)
 class Encoding {
  public:
   static constexpr size_t kSlice = 64 << 10;

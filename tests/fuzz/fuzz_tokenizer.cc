@@ -170,6 +170,12 @@ void use_any_vocabulary(std::string_view input) {
   }
   if ((flags & 32) != 0)
     std::erase_if(gguf.metadata, [](auto& e) { return e.first.ends_with("type"); });
+  if ((flags & 128) != 0) {
+    MetadataValue yes;
+    yes.type = ValueType::boolean;
+    yes.bytes = "\1";
+    gguf.metadata.emplace_back("tokenizer.ggml.normalizer.nfc", yes);
+  }
   const auto tokenizer = Tokenizer::from_gguf(gguf);
   if (!tokenizer) {
     const std::string& message = tokenizer.error().message;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -284,6 +285,22 @@ TEST(RawBpe, AnyBytesComeBack) {
     const std::string text = random_bytes(random, 50);
     EXPECT_EQ(t.decode(t.encode(text)), text);
   }
+}
+
+TEST(Bpe, ComposesWhereTheFileWantsIt) {
+  const std::vector<Token> tokens = {{"\u00c3\u00a9"}, {"<s>", kControl}};
+  const auto with = [&](std::optional<bool> nfc) {
+    GgufBuilder file = bpe("qwen2", tokens, {"\u00c3 \u00a9"});
+    if (nfc) file.kv_bool("tokenizer.ggml.normalizer.nfc", *nfc);
+    return must_build(file);
+  };
+  EXPECT_EQ(with({}).encode("e\u0301"), (Ids{'e', 0xcc, 0x81}));
+  EXPECT_EQ(with(false).encode("e\u0301"), (Ids{'e', 0xcc, 0x81}));
+  const Tokenizer t = with(true);
+  EXPECT_EQ(t.encode("e\u0301\u00e9"), (Ids{256, 256}));
+  EXPECT_EQ(t.encode("e<s>\u0301", true), (Ids{'e', 257, 0xcc, 0x81}));  // each text by itself
+  EXPECT_EQ(t.decode(t.encode("e\u0301")), "\u00e9");
+  EXPECT_EQ(Encoding(t, std::string_view("e\u0301")).min_ids(), 1u);
 }
 
 TEST(Spm, MergesByScoreAndFromTheLeft) {
@@ -614,6 +631,8 @@ TEST(Encoding, SlicesOfAnySizeGiveTheSameIds) {
     }
     tokenizers.push_back(must_build(spm(tokens)));
   }
+  tokenizers.push_back(
+      must_build(bpe("qwen35", {{"aa"}}, {"a a"}).kv_bool("tokenizer.ggml.normalizer.nfc", true)));
   tokens = {{"a"}, {"b"}, {"A"}, {"\u2581"}, {"\u00e9"}, {"\n"}, {"\n\n"}};
   for (const char* text : {"aa", "aaa", "aaaa", "ab", "\u2581\u2581", "b\u2581\u2581", "A\u00e9"})
     tokens.push_back({text});
