@@ -4,13 +4,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "api/json_parts.h"
 #include "base/format.h"
 #include "engine/memory_plan.h"
+#include "engine/model_sampling.h"
 #include "engine/notes.h"
 #include "gguf/gguf.h"
+#include "options/rows.h"
 #include "quant/quant.h"
 #include "text/tokenizer.h"
 
@@ -166,6 +169,19 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, No
   append(out, "supported", true);
 }
 
+// {"temperature":0.6,..}: what the file recommends.
+Json sampling_json(const ModelSampling& sampling) {
+  Json json = Json::object();
+  each_option(sampling.defaults, [&](const OptionRow& row, const auto& field) {
+    if (std::ranges::find(sampling.given, row.name) == sampling.given.end()) return;
+    using Field = std::remove_cvref_t<decltype(field)>;
+    if constexpr (std::is_same_v<Field, float>)
+      append(json, std::string(row.name), shortest(field));
+    if constexpr (std::is_same_v<Field, int32_t>) append(json, std::string(row.name), field);
+  });
+  return json;
+}
+
 }  // namespace
 
 std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size) {
@@ -183,8 +199,11 @@ std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_
   append(out, "dataBytes", header.data_bytes);
   append_sizes(out, header, architecture.is_string() ? architecture.get<std::string>() : "");
   append(out, "types", types_json(header));
+  const ModelSampling sampling = read_model_sampling(header);
+  append(out, "sampling", sampling_json(sampling));
   Notes notes;
   append_memory(out, header, options, notes);
+  notes.insert(notes.end(), sampling.notes.begin(), sampling.notes.end());
   append(out, "notes", notes_list(notes));
   Json metadata = Json::object();
   for (const auto& [key, value] : header.metadata) append(metadata, key, value_json(value));

@@ -69,6 +69,7 @@ struct Tokenizer::State {
   TokenId eos = kNoToken;
   std::vector<TokenId> ends;  // in ascending order
   std::vector<TokenId> prefix;
+  std::vector<TokenId> suppressed;  // in ascending order
   bool space_prefix = false;
   std::string_view model;
   std::string_view pre_tokenizer;
@@ -77,11 +78,13 @@ struct Tokenizer::State {
   Notes warnings;
 
   bool changes_text() const { return spaces_to_signs || nfc; }
+  void note_absent(std::string_view key, uint64_t id);
   Result<TokenId> read_id(const Gguf& gguf, std::string_view key, TokenId absent = kNoToken);
   Status load_spm(const Gguf& gguf);
   Status load_bpe(const Gguf& gguf, std::optional<std::string_view> pre_name);
   Status load_ends(const Gguf& gguf);
   Status load_prefix(const Gguf& gguf, bool adds_bos, bool always = false);
+  Status load_suppressed(const Gguf& gguf);
   Status collect_special();
   // The most bytes of text that one id stands for; 0 if some bytes get no id.
   size_t max_bytes_per_id() const;
@@ -94,14 +97,16 @@ Result<TokenId> Tokenizer::State::read_id(const Gguf& gguf, std::string_view key
   SLUICE_ASSIGN(const std::optional<uint64_t> id, gguf.get_u64(key));
   if (!id) return fallback;
   if (*id < static_cast<uint64_t>(vocabulary.size())) return static_cast<TokenId>(*id);
-  if (*id != UINT32_MAX) {
-    const auto tokens = static_cast<uint64_t>(vocabulary.size());
-    warnings.push_back(
-        {NoteCode::token_not_in_vocabulary,
-         concat(key, " is ", *id, ", but the vocabulary has ", tokens, " tokens: left out"),
-         {{"key", std::string(key)}, {"id", *id}, {"tokens", tokens}}});
-  }
+  if (*id != UINT32_MAX) note_absent(key, *id);
   return fallback;
+}
+
+void Tokenizer::State::note_absent(std::string_view key, uint64_t id) {
+  const auto tokens = static_cast<uint64_t>(vocabulary.size());
+  warnings.push_back(
+      {NoteCode::token_not_in_vocabulary,
+       concat(key, " is ", id, ", but the vocabulary has ", tokens, " tokens: left out"),
+       {{"key", std::string(key)}, {"id", id}, {"tokens", tokens}}});
 }
 
 Status Tokenizer::State::load_spm(const Gguf& gguf) {
@@ -193,6 +198,33 @@ Status Tokenizer::State::load_ends(const Gguf& gguf) {
   return {};
 }
 
+// Ids that aren't in the vocabulary are left out, with one warning for all.
+Status Tokenizer::State::load_suppressed(const Gguf& gguf) {
+  constexpr std::string_view kKey = "tokenizer.ggml.suppress_tokens";
+  const MetadataValue* list = gguf.find(kKey);
+  if (list == nullptr) return {};
+  std::vector<bool> chosen(static_cast<size_t>(vocabulary.size()));
+  std::optional<uint64_t> unknown;
+  for (uint64_t i = 0; list->is_array() && i < list->count; ++i) {
+    const auto id = list->as_i64(i);
+    if (!id) return fail(Code::bad_file, kKey, " holds no integers; it should be a list of tokens");
+    if (*id >= 0 && *id < vocabulary.size()) {
+      chosen[static_cast<size_t>(*id)] = true;
+    } else if (*id >= 0 && !unknown) {
+      unknown = static_cast<uint64_t>(*id);
+    }
+  }
+  if (!list->is_array()) return fail(Code::bad_file, kKey, " is no array; expected one of tokens");
+  for (TokenId id = 0; id < vocabulary.size(); ++id)
+    if (chosen[static_cast<size_t>(id)]) suppressed.push_back(id);
+  if (suppressed.size() == chosen.size()) {
+    return fail(Code::bad_file, kKey, " has all ", suppressed.size(),
+                " tokens of the vocabulary, so the model could write none");
+  }
+  if (unknown) note_absent(kKey, *unknown);
+  return {};
+}
+
 Status Tokenizer::State::collect_special() {
   size_t bytes = 0;
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
@@ -240,6 +272,7 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf) {
                       {{"tokenizer", printable(*model)}});
   }
   SLUICE_TRY(state->load_ends(gguf));
+  SLUICE_TRY(state->load_suppressed(gguf));
   SLUICE_TRY(state->collect_special());
   state->vocabulary.finish();
   return Tokenizer(std::move(state));
@@ -520,6 +553,8 @@ TokenId Tokenizer::eos() const { return state_->eos; }
 bool Tokenizer::is_end(TokenId id) const {
   return std::binary_search(state_->ends.begin(), state_->ends.end(), id);
 }
+
+std::span<const TokenId> Tokenizer::suppressed() const { return state_->suppressed; }
 
 bool Tokenizer::is_special(TokenId id) const {
   if (!state_->vocabulary.contains(id)) return false;

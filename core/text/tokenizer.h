@@ -24,9 +24,9 @@ struct TextSpan {
 class Tokenizer {
  public:
   // Builds it from tokenizer.ggml.*. Fails with bad_file if the vocabulary is inconsistent
-  // (lengths, a text twice, ...), with unsupported_model if the tokenizer model isn't llama,
-  // gpt2 or gemma4. Skips wrong entries that it can do without, and adds a warning. The file may
-  // have any architecture and no tensors.
+  // (lengths, a text twice, all tokens suppressed, ...), with unsupported_model if the tokenizer
+  // model isn't llama, gpt2 or gemma4. Skips wrong entries that it can do without, and adds a
+  // warning. The file may have any architecture and no tensors.
   static Result<Tokenizer> from_gguf(const Gguf& gguf);
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -69,7 +69,10 @@ class Tokenizer {
   // True if the token ends a text: eos, eot, eom and other end tokens of the file.
   bool is_end(TokenId id) const;
   bool is_special(TokenId id) const;  // control or user-defined
-  bool adds_space_prefix() const;     // encode() adds it, decode() and TextStream remove it
+  // The tokens that the model must never write (tokenizer.ggml.suppress_tokens), ascending. Never
+  // the whole vocabulary.
+  std::span<const TokenId> suppressed() const;
+  bool adds_space_prefix() const;  // encode() adds it, decode() and TextStream remove it
 
   std::string_view model() const;          // "llama", "gpt2" or "gemma4"
   std::string_view pre_tokenizer() const;  // "qwen2", ...; empty for SPM

@@ -424,6 +424,32 @@ TEST(EndTokens, WithToolResponsesTheTagIsPlainText) {
   EXPECT_TRUE(must_build(raw_bpe({{"</s>", kUserDefined}}, {})).is_end(kRawMore));
 }
 
+TEST(SuppressedTokens, AreReadAndChecked) {
+  constexpr std::string_view kKey = "tokenizer.ggml.suppress_tokens";
+  const auto with = [&](const std::vector<int32_t>& ids) {
+    return bpe("qwen2", {}, {}).kv_array(kKey, ValueType::i32, ids);
+  };
+  const auto suppressed = [](const Tokenizer& t) {
+    return Ids(t.suppressed().begin(), t.suppressed().end());
+  };
+  EXPECT_EQ(suppressed(must_build(bpe("qwen2", {}, {}))), Ids{});
+  EXPECT_EQ(suppressed(must_build(with({}))), Ids{});
+  EXPECT_EQ(suppressed(must_build(with({9, 3, 9, -1}))), (Ids{3, 9}));
+  EXPECT_TRUE(must_build(with({9, -1})).warnings().empty());
+  const Tokenizer odd = must_build(with({256, 5, INT32_MAX}));
+  EXPECT_EQ(suppressed(odd), Ids{5});
+  EXPECT_EQ(texts_of(odd.warnings()),
+            Strings{"tokenizer.ggml.suppress_tokens is 256, but the vocabulary has 256 tokens: "
+                    "left out"});
+  std::vector<int32_t> all(256);
+  for (int32_t id = 0; id < 256; ++id) all[static_cast<size_t>(id)] = id;
+  expect_error(with(all), Code::bad_file, "has all 256 tokens of the vocabulary");
+  expect_error(bpe("qwen2", {}, {}).kv_u32(kKey, 3), Code::bad_file, "is no array");
+  expect_error(bpe("qwen2", {}, {}).kv_strings(kKey, {"a"}), Code::bad_file, "holds no integers");
+  expect_error(bpe("qwen2", {}, {}).kv_array(kKey, ValueType::f32, std::vector<float>{1}),
+               Code::bad_file, "holds no integers");
+}
+
 TEST(Bos, DefaultsAndWhatTheFileSays) {
   const auto prefix = [](const GgufBuilder& file) {
     const Tokenizer t = must_build(file);
