@@ -200,7 +200,7 @@ std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_
   append_sizes(out, header, architecture.is_string() ? architecture.get<std::string>() : "");
   append(out, "types", types_json(header));
   const ModelSampling sampling = read_model_sampling(header);
-  append(out, "sampling", sampling_json(sampling));
+  if (!sampling.given.empty()) append(out, "sampling", sampling_json(sampling));
   Notes notes;
   append_memory(out, header, options, notes);
   notes.insert(notes.end(), sampling.notes.begin(), sampling.notes.end());

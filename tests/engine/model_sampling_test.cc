@@ -111,8 +111,8 @@ TEST(ModelSampling, AnEngineAndAHeaderTell) {
   const auto json = nlohmann::json::parse(inspect_json(engine->header(), small(), bytes.size()));
   EXPECT_EQ(json["sampling"], nlohmann::json({{"temperature", 0.6}}));
   EXPECT_EQ(json["notes"].size(), 1u);
-  EXPECT_EQ(nlohmann::json::parse(inspect_json(tiny_engine()->header(), small(), 0))["sampling"],
-            nlohmann::json::object());
+  const std::string usual = inspect_json(tiny_engine()->header(), small(), 0);
+  EXPECT_FALSE(nlohmann::json::parse(usual).contains("sampling"));
 }
 
 }  // namespace
