@@ -93,6 +93,10 @@ describe('samplers', () => {
       /options go before/,
     );
     assert.equal(run('-q').err, '');
+    assert.match(
+      sluice(['inspect', file]).out,
+      /^ {2}sampling +temperature 0\.0, repeatPenalty 1.5$/m,
+    );
     assert.deepEqual(JSON.parse(sluice(['inspect', file, '--json']).out).sampling, {
       temperature: 0,
       repeatPenalty: 1.5,
