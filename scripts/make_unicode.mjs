@@ -126,6 +126,12 @@ function nfcTables() {
     .filter((second) => second !== 0)
     .sort((a, b) => a - b);
   const bytes = [];
+  const starts = runs(combiningRanks(), 256).map(Number);
+  const ranks = [];
+  starts.forEach((start, i) => {
+    varint((start >> 8) - ((starts[i - 1] ?? 0) >> 8), ranks);
+    ranks.push(start & 255);
+  });
   let last = { c: 0, first: 0 };
   for (const row of rows) {
     const change = row.first - last.first;
@@ -136,9 +142,11 @@ function nfcTables() {
   }
   return [
     heading(),
-    '// Where each run of one combining rank starts: code point * 256 + rank.',
-    'constexpr uint32_t kRanks[] = {',
-    ...inLines(runs(combiningRanks(), 256), 9),
+    '// For each run of one combining rank, ascending: its distance from the one before as LEB128, and',
+    '// the rank.',
+    `constexpr uint32_t kRankRuns = ${starts.length};`,
+    'constexpr uint8_t kRanks[] = {',
+    ...inLines(ranks, 24),
     '};',
     '// The second parts of decompositions.',
     'constexpr uint32_t kSeconds[] = {',

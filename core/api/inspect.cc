@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "api/json_parts.h"
@@ -13,7 +12,6 @@
 #include "engine/model_sampling.h"
 #include "engine/notes.h"
 #include "gguf/gguf.h"
-#include "options/rows.h"
 #include "quant/quant.h"
 #include "text/tokenizer.h"
 
@@ -172,13 +170,11 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, No
 // {"temperature":0.6,..}: what the file recommends.
 Json sampling_json(const ModelSampling& sampling) {
   Json json = Json::object();
-  each_option(sampling.defaults, [&](const OptionRow& row, const auto& field) {
-    if (std::ranges::find(sampling.given, row.name) == sampling.given.end()) return;
-    using Field = std::remove_cvref_t<decltype(field)>;
-    if constexpr (std::is_same_v<Field, float>)
-      append(json, std::string(row.name), shortest(field));
-    if constexpr (std::is_same_v<Field, int32_t>) append(json, std::string(row.name), field);
-  });
+  for (const auto& [name, value] : sampling.given) {
+    const auto whole = static_cast<int64_t>(value);
+    const bool is_whole = static_cast<float>(whole) == value;
+    append(json, std::string(name), is_whole ? Json(whole) : Json(shortest(value)));
+  }
   return json;
 }
 

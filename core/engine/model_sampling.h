@@ -2,6 +2,7 @@
 #pragma once  // face
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -14,8 +15,9 @@ struct ModelSampling {
   // The defaults, with the file's values in place of some of them. Whoever makes options for this
   // model begins with these; what a user sets goes before, one option at a time.
   GenerateOptions defaults;
-  // The options that the file sets, by their names in options.json. Empty: it recommends nothing.
-  std::vector<std::string_view> given;
+  // The options that the file sets, by their names in options.json, with their values. Empty: it
+  // recommends nothing.
+  std::vector<std::pair<std::string_view, float>> given;
   // Values that no option may have: left out.
   Notes notes;
 };

@@ -25,10 +25,13 @@ constexpr uint32_t kInvalid = 0x80000000u;  // a byte that is no character
 
 bool is_syllable(uint32_t c) { return c - kSyllables < kSyllableCount; }
 
-uint32_t rank_of(uint32_t c) {
-  if (c < kFirstMark || c >= kInvalid) return 0;
-  const auto after = std::upper_bound(std::begin(kRanks), std::end(kRanks), c * 256 + 255);
-  return *std::prev(after) % 256;
+// Reads a LEB128, and moves `at` behind it.
+uint32_t read_number(const uint8_t*& at) {
+  uint32_t number = 0;
+  for (int shift = 0;; shift += 7) {
+    number |= (*at & 127u) << shift;
+    if (*at++ < 128) return number;
+  }
 }
 
 uint32_t code_point_of(const Utf8Char& c) {
@@ -38,20 +41,19 @@ uint32_t code_point_of(const Utf8Char& c) {
 }  // namespace
 
 Nfc::Nfc() {
-  const uint8_t* at = kDecomposed;
-  const auto read = [&] {
-    uint32_t number = 0;
-    for (int shift = 0;; shift += 7) {
-      number |= (*at & 127u) << shift;
-      if (*at++ < 128) return number;
-    }
-  };
+  const uint8_t* at = kRanks;
+  uint32_t start = 0;
+  for (uint32_t i = 0; i < kRankRuns; ++i) {
+    start += read_number(at);
+    ranks_.push_back(start * 256 + *at++);
+  }
+  at = kDecomposed;
   rows_.reserve(kDecompositions);
   std::array<bool, std::size(kSeconds)> composed{};
   Row row{0, 0, 0};
   for (uint32_t i = 0; i < kDecompositions; ++i) {
-    const uint32_t distance = read();
-    const uint32_t change = read();
+    const uint32_t distance = read_number(at);
+    const uint32_t change = read_number(at);
     row.whole += distance / 2;
     row.first += change % 2 == 0 ? change / 2 : ~(change / 2);
     row.second = distance % 2 == 0 ? 0 : kSeconds[*at / 2];
@@ -64,6 +66,11 @@ Nfc::Nfc() {
                [&](uint32_t a, uint32_t b) { return parts_of(rows_[a]) < parts_of(rows_[b]); });
   for (size_t i = 0; i < composed.size(); ++i)
     if (composed[i]) seconds_.push_back(kSeconds[i]);
+}
+
+uint32_t Nfc::rank_of(uint32_t c) const {
+  if (c < kFirstMark || c >= kInvalid) return 0;
+  return *std::prev(std::upper_bound(ranks_.begin(), ranks_.end(), c * 256 + 255)) % 256;
 }
 
 const Nfc::Row* Nfc::find(uint32_t code_point) const {

@@ -33,12 +33,14 @@ class Nfc {
 
   static uint64_t parts_of(const Row& row) { return uint64_t{row.first} << 32 | row.second; }
   static void sort_marks(std::span<Char> marks);
+  uint32_t rank_of(uint32_t code_point) const;
   const Row* find(uint32_t code_point) const;
   uint32_t compose(uint32_t first, uint32_t second) const;
   bool may_follow(uint32_t code_point) const;
   void decompose(uint32_t code_point, std::vector<Char>& out) const;
   void write(std::vector<Char>& chars, std::string& out) const;
 
+  std::vector<uint32_t> ranks_;    // where each run of one rank starts: code point * 256 + rank
   std::vector<Row> rows_;          // by what decomposes
   std::vector<uint32_t> pairs_;    // rows that compose, by first and second
   std::vector<uint32_t> seconds_;  // of those, ascending

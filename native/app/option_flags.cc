@@ -277,9 +277,9 @@ void take_model_sampling(const CLI::App& app, const Gguf& header, GenerateOption
   const ModelSampling sampling = read_model_sampling(header);
   std::string taken;
   for (const auto& [name, value] : option_values(app.get_name(), sampling.defaults)) {
-    const bool own = std::ranges::any_of(sampling.given, [&](std::string_view option) {
+    const bool own = std::ranges::any_of(sampling.given, [&](const auto& given) {
       const auto is_it = [&](const OptionFlags& flags) {
-        return flags.option == option && bare_names(flags).front() == name;
+        return flags.option == given.first && bare_names(flags).front() == name;
       };
       return std::ranges::any_of(kOptionFlags, is_it);
     });

@@ -95,7 +95,7 @@ describe('samplers', () => {
     assert.equal(run('-q').err, '');
     assert.match(
       sluice(['inspect', file]).out,
-      /^ {2}sampling +temperature 0\.0, repeatPenalty 1.5$/m,
+      /^ {2}sampling +temperature 0, repeatPenalty 1.5$/m,
     );
     assert.deepEqual(JSON.parse(sluice(['inspect', file, '--json']).out).sampling, {
       temperature: 0,

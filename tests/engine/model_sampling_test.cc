@@ -16,8 +16,6 @@
 namespace sluice {
 namespace {
 
-using Names = std::vector<std::string_view>;
-
 ModelSampling read(const GgufBuilder& file) {
   const auto header = parse_gguf(as_bytes(file.header()));
   EXPECT_TRUE(header.has_value());
@@ -79,7 +77,7 @@ TEST(ModelSampling, WhatNoOptionMayBeIsLeftOutWithANote) {
       .kv_u64("general.sampling.penalty_last_n", UINT64_MAX)
       .kv_array("general.sampling.penalty_repeat", ValueType::f32, std::vector<float>{1});
   const ModelSampling sampling = read(file);
-  EXPECT_EQ(sampling.given, Names{});
+  EXPECT_TRUE(sampling.given.empty());
   ASSERT_EQ(sampling.notes.size(), 8u);
   EXPECT_EQ(note_code_name(sampling.notes[2].code), "sampling_value_unusable");
   EXPECT_EQ(sampling.notes[2].message,
