@@ -238,9 +238,9 @@ class Engine {
   // is neither the model's nor in a session. 0 before has_layout().
   uint64_t memory_left() const;
   Stats stats() const;
-  // What one should know of the model and its run (base/result.h): the tokenizer's warnings, a
-  // context longer than the model's own, fewer threads than asked for. Empty before
-  // has_tokenizer().
+  // What one should know of the model and its run (base/result.h): the tokenizer's warnings,
+  // sampling values of the file that can't be used, a context longer than the model's own, fewer
+  // threads than asked for. Empty before has_tokenizer().
   Notes notes() const;
   // The time that each phase has taken since the last call. Empty without LoadOptions::profile.
   std::vector<PhaseTime> take_profile();

@@ -33,6 +33,11 @@ const SHELF = {
     en: 'small chat in many languages, with or without thinking first',
     de: 'kleine Gespräche in vielen Sprachen, mit oder ohne Nachdenken',
   },
+  'qwen3.5-0.8b': {
+    first: true,
+    en: 'small chat in many languages, with or without thinking first; long texts take little memory',
+    de: 'kleine Gespräche in vielen Sprachen, mit oder ohne Nachdenken; lange Texte brauchen wenig Speicher',
+  },
   'gemma-3-1b': {
     first: true,
     en: 'pleasant writing in many languages',
@@ -41,6 +46,15 @@ const SHELF = {
   'llama-3.2-1b': {
     first: true,
     de: 'ein viel benutztes kleines Gesprächsmodell; Zusammenfassungen',
+  },
+  'qwen3.5-2b': {
+    first: false,
+    de: 'überlegte Antworten auf einem Laptop oder einem neueren Telefon',
+  },
+  'gemma-4-e2b': {
+    first: false,
+    en: 'chat in many languages on a laptop; a token reads only a part of the file',
+    de: 'Gespräche in vielen Sprachen auf einem Laptop; ein Token liest nur einen Teil der Datei',
   },
 };
 

@@ -23,6 +23,7 @@
 #include "chat/chat_template.h"
 #include "chat/reuse.h"
 #include "engine/decode_rate.h"
+#include "engine/model_sampling.h"
 #include "gguf/gguf.h"
 #include "gguf/model_parser.h"
 #include "quant/packed_layout.h"
@@ -293,11 +294,18 @@ class PromptHandle {
   std::chrono::steady_clock::time_point asked_;
 };
 
+GenerateOptions model_defaults(const EngineHandle& engine) {
+  return read_model_sampling(engine.engine().header()).defaults;
+}
+
 // A session that JavaScript owns. Its engine must be has_tokenizer() and outlive it.
 class SessionHandle {
  public:
   explicit SessionHandle(const EngineHandle& engine)
-      : session_(std::make_unique<Session>(engine.engine())) {}
+      : SessionHandle(std::make_unique<Session>(engine.engine()), model_defaults(engine)) {}
+  // `defaults`: of options that a run isn't given.
+  SessionHandle(std::unique_ptr<Session> session, GenerateOptions defaults)
+      : session_(std::move(session)), defaults_(std::move(defaults)) {}
 
   std::string start_text(const std::string& prompt, const std::string& options_json) {
     return start(std::string_view(prompt), options_json);
@@ -308,7 +316,7 @@ class SessionHandle {
   // A reply to the prompt; see Session::start_reply.
   std::string start_reply(const PromptHandle& prompt, const std::string& options_json,
                           double thinking_tokens) {
-    const auto options = generate_options_from_json(options_json);
+    const auto options = generate_options_from_json(options_json, defaults_);
     if (!options) return error_json(options.error());
     const int64_t most =
         thinking_tokens >= 0 ? static_cast<int64_t>(to_u64(thinking_tokens)) : int64_t{-1};
@@ -316,7 +324,7 @@ class SessionHandle {
                                         most, prompt.asked()));
   }
   std::string resume(const std::string& options_json) {
-    const auto options = generate_options_from_json(options_json);
+    const auto options = generate_options_from_json(options_json, defaults_);
     return options ? answer(session_->resume(*options)) : error_json(options.error());
   }
   std::string start_logits(const val& ids, double batch) {
@@ -340,7 +348,7 @@ class SessionHandle {
 
   SessionHandle* clone() const {
     auto copy = session_->clone();
-    return copy ? new SessionHandle(std::move(*copy)) : nullptr;
+    return copy ? new SessionHandle(std::move(*copy), defaults_) : nullptr;
   }
   void truncate(double length) { session_->truncate(static_cast<size_t>(to_u64(length))); }
   val tokens() const { return copy_of(session_->tokens()); }
@@ -348,18 +356,18 @@ class SessionHandle {
   uint32_t pieces() const { return static_cast<uint32_t>(session_->pieces()); }
   double piece_bytes() const { return static_cast<double>(session_->piece_bytes()); }
 
-  explicit SessionHandle(std::unique_ptr<Session> session) : session_(std::move(session)) {}
   const Session& session() const { return *session_; }
   Session* pointer() { return session_.get(); }
 
  private:
   template <typename Prompt>
   std::string start(Prompt prompt, const std::string& options_json) {
-    const auto options = generate_options_from_json(options_json);
+    const auto options = generate_options_from_json(options_json, defaults_);
     if (!options) return error_json(options.error());
     return answer(session_->start(prompt, *options));
   }
   std::unique_ptr<Session> session_;
+  GenerateOptions defaults_;
 };
 
 uint32_t PromptHandle::reusable(const SessionHandle& session) const {
@@ -394,7 +402,8 @@ class WriterHandle {
 class ReaderHandle {
  public:
   ReaderHandle(const EngineHandle& engine, double file_bytes, SessionHandle* onto)
-      : reader_(engine.engine(), to_u64(file_bytes), onto != nullptr ? onto->pointer() : nullptr) {}
+      : reader_(engine.engine(), to_u64(file_bytes), onto != nullptr ? onto->pointer() : nullptr),
+        defaults_(model_defaults(engine)) {}
 
   std::string push(uintptr_t ptr, uint32_t length) {
     return answer(reader_.push(bytes_at(ptr, length)));
@@ -405,10 +414,13 @@ class ReaderHandle {
     session_ = std::move(*session);
     return "";
   }
-  SessionHandle* take() { return session_ ? new SessionHandle(std::move(session_)) : nullptr; }
+  SessionHandle* take() {
+    return session_ ? new SessionHandle(std::move(session_), defaults_) : nullptr;
+  }
 
  private:
   SessionReader reader_;
+  GenerateOptions defaults_;
   std::unique_ptr<Session> session_;
 };
 

@@ -9,6 +9,7 @@
 #include "api/json_parts.h"
 #include "base/format.h"
 #include "engine/memory_plan.h"
+#include "engine/model_sampling.h"
 #include "engine/notes.h"
 #include "gguf/gguf.h"
 #include "quant/quant.h"
@@ -166,6 +167,17 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, No
   append(out, "supported", true);
 }
 
+// {"temperature":0.6,..}: what the file recommends.
+Json sampling_json(const ModelSampling& sampling) {
+  Json json = Json::object();
+  for (const auto& [name, value] : sampling.given) {
+    const auto whole = static_cast<int64_t>(value);
+    const bool is_whole = static_cast<float>(whole) == value;
+    append(json, std::string(name), is_whole ? Json(whole) : Json(shortest(value)));
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size) {
@@ -183,8 +195,11 @@ std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_
   append(out, "dataBytes", header.data_bytes);
   append_sizes(out, header, architecture.is_string() ? architecture.get<std::string>() : "");
   append(out, "types", types_json(header));
+  const ModelSampling sampling = read_model_sampling(header);
+  if (!sampling.given.empty()) append(out, "sampling", sampling_json(sampling));
   Notes notes;
   append_memory(out, header, options, notes);
+  notes.insert(notes.end(), sampling.notes.begin(), sampling.notes.end());
   append(out, "notes", notes_list(notes));
   Json metadata = Json::object();
   for (const auto& [key, value] : header.metadata) append(metadata, key, value_json(value));

@@ -12,10 +12,12 @@ namespace sluice {
 struct ChatPrompt;
 struct ReplyPrompt;
 
-// Reads options by their names in options.json; "" and "{}" give the defaults. Fails with
-// invalid_argument for an unknown name, a wrong type or a value out of range.
+// Reads options by their names in options.json; "" and "{}" give the defaults, which for a model
+// are ModelSampling::defaults. Fails with invalid_argument for an unknown name, a wrong type or a
+// value out of range.
 Result<LoadOptions> load_options_from_json(std::string_view json);
-Result<GenerateOptions> generate_options_from_json(std::string_view json);
+Result<GenerateOptions> generate_options_from_json(std::string_view json,
+                                                   GenerateOptions defaults = {});
 // {"event":"token",..}, {"event":"done",..} with the stats, {"event":"working"} or
 // {"event":"waiting"}.
 std::string event_json(const Event& event, const Stats& stats);

@@ -234,10 +234,10 @@ Status check_names(const Json& options, std::span<const OptionRow> rows) {
 
 // Reads the options that are given, and checks all.
 template <typename Options>
-Result<Options> read_options(std::string_view text, std::span<const OptionRow> rows) {
+Result<Options> read_options(std::string_view text, std::span<const OptionRow> rows,
+                             Options options = {}) {
   SLUICE_ASSIGN(const Json json, parse_options(text));
   SLUICE_TRY(check_names(json, rows));
-  Options options;
   Status status;
   each_option(options, [&](const OptionRow& row, auto& field) {
     const auto given = json.find(row.name);
@@ -254,8 +254,9 @@ Result<LoadOptions> load_options_from_json(std::string_view json) {
   return read_options<LoadOptions>(json, kLoadOptions);
 }
 
-Result<GenerateOptions> generate_options_from_json(std::string_view json) {
-  return read_options<GenerateOptions>(json, kGenerateOptions);
+Result<GenerateOptions> generate_options_from_json(std::string_view json,
+                                                   GenerateOptions defaults) {
+  return read_options<GenerateOptions>(json, kGenerateOptions, std::move(defaults));
 }
 
 }  // namespace sluice

@@ -48,6 +48,8 @@ std::string_view note_code_name(NoteCode code) {
       return "merges_skipped";
     case NoteCode::no_bos_token:
       return "no_bos_token";
+    case NoteCode::sampling_value_unusable:
+      return "sampling_value_unusable";
     case NoteCode::context_beyond_training:
       return "context_beyond_training";
     case NoteCode::fewer_threads:

@@ -18,6 +18,23 @@ constexpr BuiltIn kChatml = {
 {%- endif %})",
 };
 
+// Without reasoning an empty one stands before the answer; what was reasoned earlier is left out.
+constexpr BuiltIn kQwen35 = {
+    .family = "qwen3.5",
+    .text = R"({% for message in messages %}
+{{ '<|im_start|>' + message.role + '\n' }}
+{%- if message.role == 'assistant' %}
+{{- (message.content or '').split('</think>') | last | trim }}
+{%- else %}
+{{- (message.content or '') | trim }}
+{%- endif %}
+{{- '<|im_end|>\n' }}
+{%- endfor %}
+{% if add_generation_prompt %}
+{{ '<|im_start|>assistant\n<think>\n' + ('' if enable_thinking | default(true) else '\n</think>\n\n') }}
+{%- endif %})",
+};
+
 constexpr BuiltIn kLlama3 = {
     .family = "llama3",
     .text = R"({{ bos_token }}
@@ -46,6 +63,35 @@ constexpr BuiltIn kGemma = {
 {%- endfor %}
 {%- if said.before %}{{ '<start_of_turn>user\n' + said.before | trim + '<end_of_turn>\n' }}{% endif %}
 {%- if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{% endif %})",
+};
+
+constexpr BuiltIn kGemma4 = {
+    .family = "gemma4",
+    .text = R"({{ bos_token }}
+{%- set said = namespace(text='', thinks='<|think|>\n' if enable_thinking else '') %}
+{%- if said.thinks and (messages | map(attribute='role') | first) not in ['system', 'developer'] %}
+{{- '<|turn>system\n' + said.thinks + '<turn|>\n' }}
+{%- set said.thinks = '' %}
+{%- endif %}
+{%- for message in messages %}
+{%- set said.text = message.content or '' %}
+{%- if message.role == 'assistant' %}
+{%- set said.text = '' %}
+{%- for part in (message.content or '').split('<channel|>') %}
+{%- set said.text = said.text + part.split('<|channel>')[0] %}
+{%- endfor %}
+{{- '<|turn>model\n' }}
+{%- elif message.role in ['system', 'developer'] %}
+{{- '<|turn>system\n' + said.thinks }}
+{%- set said.thinks = '' %}
+{%- else %}
+{{- '<|turn>user\n' }}
+{%- endif %}
+{{- said.text | trim + '<turn|>\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+{{- '<|turn>model\n' + ('' if enable_thinking else '<|channel>thought\n<channel|>') }}
+{%- endif %})",
 };
 
 constexpr BuiltIn kMistral = {
@@ -121,6 +167,7 @@ constexpr ByTokens kByTokens[] = {
     {kLlama3, {"<|start_header_id|>", "<|eot_id|>"}},
     {kChatml, {"<|im_start|>", "<|im_end|>"}},
     {kGemma, {"<start_of_turn>", "<end_of_turn>"}},
+    {kGemma4, {"<|turn>", "<turn|>"}},
     {kPhi3, {"<|user|>", "<|assistant|>", "<|end|>"}},
     {kZephyr, {"<|user|>", "<|assistant|>"}},
     {kMistral, {"[INST]", "[/INST]"}},
@@ -141,9 +188,7 @@ struct ByArchitecture {
   std::string_view beginning;
 };
 constexpr ByArchitecture kByArchitecture[] = {
-    {kGemma, "gemma"},
-    {kChatml, "qwen"},
-    {kPhi3, "phi3"},
+    {kGemma4, "gemma4"}, {kGemma, "gemma"}, {kQwen35, "qwen35"}, {kChatml, "qwen"}, {kPhi3, "phi3"},
 };
 
 std::string small_text_at(const Gguf& header, std::string_view key) {
@@ -158,6 +203,10 @@ std::string small_text_at(const Gguf& header, std::string_view key) {
 }  // namespace
 
 Guess guess_family(const Gguf& header, const Tokenizer* tokenizer) {
+  // It has the tokens of chatml.
+  if (tokenizer != nullptr && tokenizer->pre_tokenizer() == "qwen35" &&
+      tokenizer->find_raw("<|im_start|>") != kNoToken)
+    return {kQwen35, "the pre-tokenizer is qwen35"};
   for (const ByTokens& row : kByTokens) {
     const bool has_all =
         tokenizer != nullptr && std::ranges::all_of(row.tokens, [&](std::string_view text) {

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "engine/engine_state.h"
+#include "engine/model_sampling.h"
 #include "engine/notes.h"
 #include "engine/plan.h"
 #include "session/session_state.h"
@@ -115,6 +116,7 @@ Notes Engine::notes() const {
   const State& s = *state_;
   if (!s.has_tokenizer) return {};
   Notes notes = s.tokenizer->warnings();
+  for (Note& note : read_model_sampling(s.header).notes) notes.push_back(std::move(note));
   add_context_note(s.context_size, static_cast<uint64_t>(s.model->config().context_length), notes);
   const auto asked = static_cast<uint64_t>(thread_count(s.options));
   if (const auto threads = static_cast<uint64_t>(s.pool->size()); threads < asked) {

@@ -1,6 +1,7 @@
 #include "sample/penalties.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace sluice {
@@ -41,7 +42,11 @@ void TokenCounts::recount(std::span<const int32_t> window) {
 
 Penalties::Penalties(PenaltyOptions options, PieceOf piece)
     : options_(std::move(options)), dry_(std::move(options_.dry), std::move(piece)) {
-  for (const auto& [id, bias] : options_.logit_bias) value_of(biases_, id) = bias;
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  biases_.reserve(options_.suppressed.size() + options_.logit_bias.size());
+  for (const int32_t id : options_.suppressed) biases_.emplace_back(id, kNever);
+  for (const auto& [id, bias] : options_.logit_bias)
+    if (float& value = value_of(biases_, id); value != kNever) value = bias;
 }
 
 std::span<const LogitOf> Penalties::change(std::span<const float> logits,

@@ -14,6 +14,8 @@ namespace sluice {
 
 // What they do stands in options.json. By default each is off.
 struct PenaltyOptions {
+  // Ids, ascending: their logits become -infinity, whatever logit_bias says.
+  std::span<const int32_t> suppressed = {};
   std::vector<std::pair<int32_t, float>> logit_bias =
       {};  // id, bias; of two for an id the last counts
   float repeat_penalty = 1;

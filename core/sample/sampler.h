@@ -32,10 +32,10 @@ class Sampler {
   explicit Sampler(const SamplerOptions& options, PenaltyOptions penalties = {},
                    PieceOf piece = {});
   // Returns the next token. `tokens` are those so far, prompt and answer; since the last call they
-  // may only have grown. The order is llama.cpp's: logit bias, penalties (repeat, then presence and
-  // frequency), DRY, top-n-sigma, top-k, typical-p, top-p, min-p, XTC, temperature. With the
-  // temperature 0 the likeliest token after DRY is taken. Never fails: a logit of NaN counts as
-  // -infinity, one of +infinity as FLT_MAX.
+  // may only have grown. The order is llama.cpp's: suppressed tokens and logit bias, penalties
+  // (repeat, then presence and frequency), DRY, top-n-sigma, top-k, typical-p, top-p, min-p, XTC,
+  // temperature. With the temperature 0 the likeliest token after DRY is taken. Never fails: a
+  // logit of NaN counts as -infinity, one of +infinity as FLT_MAX.
   int32_t sample(std::span<const float> logits, std::span<const int32_t> tokens);
   uint64_t draws() const { return options_.draws; }  // from the seed, those before included
 

@@ -19,8 +19,10 @@ SamplerOptions sampler_options(const GenerateOptions& options, uint64_t seed, ui
           .draws = draws};
 }
 
-PenaltyOptions penalty_options(const GenerateOptions& options, size_t prompt_tokens) {
-  return {.logit_bias = options.logit_bias,
+PenaltyOptions penalty_options(const GenerateOptions& options, const Tokenizer& tokenizer,
+                               size_t prompt_tokens) {
+  return {.suppressed = tokenizer.suppressed(),
+          .logit_bias = options.logit_bias,
           .repeat_penalty = options.repeat_penalty,
           .repeat_last_n = options.repeat_last_n,
           .presence_penalty = options.presence_penalty,
@@ -40,7 +42,8 @@ Generation::Generation(const Tokenizer& tokenizer, const GenerateOptions& option
                        uint64_t draws)
     : tokenizer_(tokenizer),
       options_(options),
-      sampler_(sampler_options(options, seed, draws), penalty_options(options, answer_begin),
+      sampler_(sampler_options(options, seed, draws),
+               penalty_options(options, tokenizer, answer_begin),
                [&tokenizer](TokenId id) { return tokenizer.piece(id); }),
       answer_begin_(answer_begin) {
   text_.start(&tokenizer_, tokenizer_.is_special(prompt.back()), options.stop);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/format.h"
+#include "base/utf8.h"
 
 namespace sluice {
 namespace {
@@ -24,7 +25,7 @@ Result<BpeEncoder> BpeEncoder::from_gguf(const Gguf& gguf, const Vocab& vocabula
       (merges->element != ValueType::string && merges->count > 0)) {
     return fail(Code::bad_file, "tokenizer.ggml.merges is ",
                 merges == nullptr ? "missing" : "no array of strings",
-                ": a gpt2 vocabulary needs its list of merges");
+                ": a vocabulary of this kind needs its list of merges");
   }
   if (merges->count > kMaxMerges) {
     return fail(Code::bad_file, "tokenizer.ggml.merges has ", merges->count, " entries; at most ",
@@ -67,14 +68,29 @@ uint32_t BpeEncoder::find_merge(TokenId left, TokenId right) const {
   });
 }
 
+// The token that is the word, if words that are one aren't merged.
 TokenId BpeEncoder::whole_word(const Vocab& vocabulary, std::string_view word) const {
   if (word.size() > vocabulary.longest_text()) return kNoToken;
+  if (pre_tokenizer_.raw) return word[0] == '\n' ? vocabulary.find_plain(word) : kNoToken;
+  if (!pre_tokenizer_.whole_words) return kNoToken;
   std::string coded;
   for (const char c : word) coded.append(byte_character(static_cast<uint8_t>(c)));
   const TokenId id = vocabulary.find_plain(coded);
   // User-defined tokens are not coded in the vocabulary, so an equal text can stand for other
   // bytes.
   return id != kNoToken && vocabulary.piece(id) == word ? id : kNoToken;
+}
+
+// What begins at byte `at` of a word before any merge.
+Symbol BpeEncoder::symbol_at(const Vocab& vocabulary, std::string_view word, size_t at) const {
+  Symbol symbol{static_cast<uint32_t>(at), 1, -1, -1, kNoToken, kNoToken, 0};
+  if (pre_tokenizer_.raw) {
+    symbol.size = utf8_decode(word.substr(at)).length;
+    symbol.token = vocabulary.find_plain(word.substr(at, symbol.size));
+  } else {
+    symbol.token = vocabulary.byte_token(static_cast<uint8_t>(word[at]));
+  }
+  return symbol;
 }
 
 uint32_t BpeEncoder::find_crossing(const Vocab& vocabulary, std::string_view word,
@@ -84,12 +100,14 @@ uint32_t BpeEncoder::find_crossing(const Vocab& vocabulary, std::string_view wor
   const size_t first = symbol.begin + symbol.size;
   std::string right;
   for (size_t at = first; at < word.size(); ++at) {
-    const auto byte = static_cast<uint8_t>(word[at]);
-    right.append(byte_character(byte));
+    if (pre_tokenizer_.raw) {
+      right.push_back(word[at]);
+    } else {
+      right.append(byte_character(static_cast<uint8_t>(word[at])));
+    }
     if (symbol.size + right.size() > longest_merged_) break;
     if (at < end) continue;
-    const TokenId id = at == first ? vocabulary.byte_token(byte) : vocabulary.find(right);
-    best = std::min(best, find_merge(symbol.token, id));
+    best = std::min(best, find_merge(symbol.token, vocabulary.find(right)));
   }
   return best;
 }
@@ -100,8 +118,10 @@ size_t BpeEncoder::encode_part(const Vocab& vocabulary, std::string_view word, s
   const bool whole = word.size() <= part || longest_merged_ > kMaxCutToken;
   const size_t end = whole ? word.size() : part;
   list.symbols.clear();
-  for (size_t i = 0; i < end; ++i) {
-    list.add(static_cast<uint32_t>(i), 1, vocabulary.byte_token(static_cast<uint8_t>(word[i])));
+  for (size_t at = 0; at < end;) {
+    const Symbol symbol = symbol_at(vocabulary, word, at);
+    list.add(symbol.begin, symbol.size, symbol.token);
+    at += symbol.size;
   }
   const auto find_pair = [&](const Symbol& left, const Symbol& right) -> PairMerge {
     const uint32_t rank = find_merge(left.token, right.token);
@@ -113,8 +133,13 @@ size_t BpeEncoder::encode_part(const Vocab& vocabulary, std::string_view word, s
                                 return find_crossing(vocabulary, word, symbol, at);
                               });
   for (int32_t i = size > 0 ? 0 : -1; i >= 0; i = list.symbols[static_cast<size_t>(i)].next) {
-    const TokenId id = list.symbols[static_cast<size_t>(i)].token;
-    if (id != kNoToken) out.push_back(id);
+    const Symbol& symbol = list.symbols[static_cast<size_t>(i)];
+    if (symbol.token != kNoToken) out.push_back(symbol.token);
+    if (symbol.token != kNoToken || !pre_tokenizer_.raw) continue;
+    for (const char c : word.substr(symbol.begin, symbol.size)) {
+      const TokenId id = vocabulary.byte_token(static_cast<uint8_t>(c));
+      if (id != kNoToken) out.push_back(id);
+    }
   }
   return size;
 }
@@ -126,7 +151,7 @@ bool BpeEncoder::encode(const Vocab& vocabulary, PlainText& plain, size_t& budge
       plain.word = plain.words.next();
       if (plain.word.empty()) return false;
       plain.part = plain.first_part;
-      const TokenId id = pre_tokenizer_.whole_words ? whole_word(vocabulary, plain.word) : kNoToken;
+      const TokenId id = whole_word(vocabulary, plain.word);
       if (id != kNoToken) {
         out.push_back(id);
         budget -= std::min(budget, plain.word.size());

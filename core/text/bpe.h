@@ -1,5 +1,7 @@
-// Byte-level BPE. Each byte of a word begins as a token; neighbours merge in the order of the
-// file's list of merges.
+// BPE: neighbours merge in the order of the file's list of merges. In byte-level BPE each byte of a
+// word begins as a token. In raw BPE (PreTokenizer::raw) each UTF-8 character does; one that is no
+// token in the end becomes its bytes' tokens, and a word of line ends that is a token is taken
+// whole.
 #pragma once
 
 #include <string_view>
@@ -32,6 +34,7 @@ class BpeEncoder {
   static Result<BpeEncoder> from_gguf(const Gguf& gguf, const Vocab& vocabulary,
                                       const PreTokenizer& pre_tokenizer);
 
+  // For raw BPE the text has U+2581 in place of spaces.
   PlainText begin(std::string_view text, size_t part) const {
     return {WordSplitter(pre_tokenizer_.splitter, text), part};
   }
@@ -41,6 +44,7 @@ class BpeEncoder {
               std::vector<TokenId>& out) const;
 
   uint64_t skipped_merges() const { return skipped_; }
+  bool raw() const { return pre_tokenizer_.raw; }
 
  private:
   struct Merge {
@@ -52,6 +56,7 @@ class BpeEncoder {
   bool add_merge(std::string_view merge, const Vocab& vocabulary);
   uint32_t find_merge(TokenId left, TokenId right) const;
   TokenId whole_word(const Vocab& vocabulary, std::string_view word) const;
+  Symbol symbol_at(const Vocab& vocabulary, std::string_view word, size_t at) const;
   uint32_t find_crossing(const Vocab& vocabulary, std::string_view word, const Symbol& symbol,
                          size_t end) const;
   size_t encode_part(const Vocab& vocabulary, std::string_view word, size_t part, MergeList& list,

@@ -1,5 +1,7 @@
 #include "text/pretokenize.h"
 
+#include <algorithm>
+
 #include "text/unicode.h"
 
 namespace sluice {
@@ -14,6 +16,8 @@ constexpr PreTokenizer kGpt2{"gpt-2", Splitter::gpt2, false, false};
 constexpr PreTokenizer kLlama3{"llama-bpe", Splitter::llama3, true, true};
 constexpr PreTokenizer kLlama3Plain{"dbrx", Splitter::llama3, false, false};
 constexpr PreTokenizer kQwen2{"qwen2", Splitter::qwen2, false, false};
+constexpr PreTokenizer kQwen35{"qwen35", Splitter::qwen35, false, false};
+constexpr PreTokenizer kGemma4{"gemma4", Splitter::lines, false, true, true};
 constexpr PreTokenizer kSmollm{"smollm", Splitter::smollm, false, false};
 constexpr PreTokenizer kDefault{"default", Splitter::fallback, false, false};
 
@@ -38,6 +42,8 @@ constexpr Alias kAliases[] = {
     {"megrez", kQwen2},
     {"stablelm2", kQwen2},
     {"hunyuan", kQwen2},
+    {"qwen35", kQwen35},
+    {"gemma4", kGemma4},
     {"smollm", kSmollm},
     {"starcoder", kSmollm},
     {"refact", kSmollm},
@@ -49,7 +55,9 @@ constexpr Alias kAliases[] = {
 ClassifiedChar char_at(std::string_view text, size_t at) { return classify(text.substr(at)); }
 
 // True if not \s, \p{L}, \p{N} or the end.
-bool is_mark(CharClass kind) { return kind == CharClass::other || kind == CharClass::punctuation; }
+bool is_sign(CharClass kind) {
+  return kind == CharClass::other || kind == CharClass::punctuation || kind == CharClass::mark;
+}
 
 // The end of the run of characters from `at` on for which belongs(ClassifiedChar) is true.
 template <typename Belongs>
@@ -65,8 +73,8 @@ size_t class_run_end(std::string_view text, size_t at, CharClass kind) {
   return run_end(text, at, [&](const ClassifiedChar& c) { return c.kind == kind; });
 }
 
-size_t mark_run_end(std::string_view text, size_t at) {
-  return run_end(text, at, [](const ClassifiedChar& c) { return is_mark(c.kind); });
+size_t sign_run_end(std::string_view text, size_t at) {
+  return run_end(text, at, [](const ClassifiedChar& c) { return is_sign(c.kind); });
 }
 
 // The length of 's 't 'm 'd 're 've 'll at the start of the text (also in capitals with
@@ -117,17 +125,21 @@ size_t gpt2_word(std::string_view text) {
   if (kind == CharClass::letter || kind == CharClass::number) {
     return class_run_end(text, start, kind);
   }
-  if (is_mark(kind)) return mark_run_end(text, start);
+  if (is_sign(kind)) return sign_run_end(text, start);
   return space_word(text);
 }
 
 // (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max_digits}
 // | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-size_t llama3_word(std::string_view text, int max_digits) {
+// With `marks`, characters of \p{M} count as those of \p{L}.
+size_t llama3_word(std::string_view text, int max_digits, bool marks) {
   if (const size_t length = contraction(text, true)) return length;
   const ClassifiedChar first = char_at(text, 0);
   const auto is_newline = [](const ClassifiedChar& c) {
     return c.code_point == '\r' || c.code_point == '\n';
+  };
+  const auto is_letter = [marks](const ClassifiedChar& c) {
+    return c.kind == CharClass::letter || (marks && c.kind == CharClass::mark);
   };
 
   if (first.kind == CharClass::number) {
@@ -139,13 +151,13 @@ size_t llama3_word(std::string_view text, int max_digits) {
     }
     return end;
   }
-  if (first.kind == CharClass::letter ||
-      (!is_newline(first) && char_at(text, first.length).kind == CharClass::letter)) {
-    return class_run_end(text, first.length, CharClass::letter);
+  if (is_letter(first) || (!is_newline(first) && is_letter(char_at(text, first.length)))) {
+    return run_end(text, first.length, is_letter);
   }
   const size_t start = text[0] == ' ' ? 1 : 0;
-  if (is_mark(char_at(text, start).kind)) {
-    return run_end(text, mark_run_end(text, start), is_newline);
+  const auto belongs = [&](const ClassifiedChar& c) { return is_sign(c.kind) && !is_letter(c); };
+  if (belongs(char_at(text, start))) {
+    return run_end(text, run_end(text, start, belongs), is_newline);
   }
   size_t after_newline = 0;
   run_end(text, 0, [&, end = size_t{0}](const ClassifiedChar& c) mutable {
@@ -176,10 +188,17 @@ std::string_view WordSplitter::next() {
       length = gpt2_word(rest);
       break;
     case Splitter::llama3:
-      length = llama3_word(rest, 3);
+      length = llama3_word(rest, 3, false);
       break;
     case Splitter::qwen2:
-      length = llama3_word(rest, 1);
+      length = llama3_word(rest, 1, false);
+      break;
+    case Splitter::qwen35:
+      length = llama3_word(rest, 1, true);
+      break;
+    case Splitter::lines:
+      length =
+          std::min(rest[0] == '\n' ? rest.find_first_not_of('\n') : rest.find('\n'), rest.size());
       break;
     case Splitter::smollm:
       length = next_smollm();
@@ -206,16 +225,16 @@ size_t WordSplitter::next_smollm() {
 // [\p{P}\$\+<=>\^~\|]+, then gpt-2's pattern, then \p{N}+, then [0-9][0-9][0-9]. Each divides the
 // pieces that the one before it left.
 size_t WordSplitter::next_fallback() {
-  const auto is_sign = [](const ClassifiedChar& c) {
+  const auto belongs = [](const ClassifiedChar& c) {
     return c.kind == CharClass::punctuation ||
            (c.code_point < 128 && c.kind == CharClass::other &&
             std::string_view("$+<=>^~|").find(static_cast<char>(c.code_point)) !=
                 std::string_view::npos);
   };
   if (at_ >= segment_end_) {
-    const bool signs = is_sign(char_at(text_, at_));
+    const bool signs = belongs(char_at(text_, at_));
     segment_end_ =
-        run_end(text_, at_, [&](const ClassifiedChar& c) { return is_sign(c) == signs; });
+        run_end(text_, at_, [&](const ClassifiedChar& c) { return belongs(c) == signs; });
   }
   if (at_ >= word_end_) word_end_ = at_ + gpt2_word(text_.substr(at_, segment_end_ - at_));
   const std::string_view word = text_.substr(0, word_end_);

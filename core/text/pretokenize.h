@@ -8,13 +8,15 @@
 
 namespace sluice {
 
-enum class Splitter : uint8_t { gpt2, llama3, qwen2, smollm, fallback };
+enum class Splitter : uint8_t { gpt2, llama3, qwen2, qwen35, smollm, lines, fallback };
 
 struct PreTokenizer {
   std::string_view name;  // of the pattern, also for an alias
   Splitter splitter;
   bool whole_words;  // a word that is in the vocabulary is one token, without merging
   bool adds_bos;     // unless the file says otherwise
+  // The vocabulary's texts are UTF-8 with U+2581 for a space, not coded bytes: see BpeEncoder.
+  bool raw = false;
 };
 
 // The pre-tokenizer with this name in tokenizer.ggml.pre; nothing if the name is unknown.

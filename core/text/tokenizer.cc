@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/utf8.h"
 #include "text/bpe.h"
+#include "text/nfc.h"
 #include "text/special_tokens.h"
 #include "text/spm.h"
 #include "text/vocab.h"
@@ -23,11 +24,13 @@ struct NamedToken {
   std::string_view text;
   bool ends;
 };
+constexpr std::string_view kToolResponse = "<|tool_response>";
 constexpr NamedToken kNamedTokens[] = {
     {"<|eot_id|>", true},      {"<|eom_id|>", true},
     {"<|im_end|>", true},      {"<|end|>", true},
     {"<|endoftext|>", true},   {"<|end_of_text|>", true},
     {"<end_of_turn>", true},   {"<end_of_utterance>", true},
+    {"<turn|>", true},         {kToolResponse, true},
     {"<EOT>", true},           {"_<EOT>", true},
     {"[EOT]", true},           {"<｜end▁of▁sentence｜>", true},
     {"<|fim_pad|>", true},     {"<|fim_repo|>", true},
@@ -38,6 +41,8 @@ constexpr NamedToken kNamedTokens[] = {
 // These end a text only if their type in the file isn't normal, because they also occur in plain
 // text.
 constexpr std::string_view kEndIfSpecial[] = {"</s>", "<eos>", "[EOS]"};
+// In a vocabulary with kToolResponse this one is a tag of HTML, as any other text.
+constexpr std::string_view kHtmlTag = "</s>";
 
 // Keys of end tokens besides tokenizer.ggml.eos_token_id.
 constexpr std::string_view kEndKeys[] = {
@@ -64,16 +69,22 @@ struct Tokenizer::State {
   TokenId eos = kNoToken;
   std::vector<TokenId> ends;  // in ascending order
   std::vector<TokenId> prefix;
+  std::vector<TokenId> suppressed;  // in ascending order
   bool space_prefix = false;
+  std::string_view model;
   std::string_view pre_tokenizer;
+  bool spaces_to_signs = false;  // U+2581 stands for each space of a text before it is encoded
+  std::optional<Nfc> nfc;        // a text is put into this form before it is encoded
   Notes warnings;
 
-  bool is_spm() const { return std::holds_alternative<SpmEncoder>(encoder); }
+  bool changes_text() const { return spaces_to_signs || nfc; }
+  void note_absent(std::string_view key, uint64_t id);
   Result<TokenId> read_id(const Gguf& gguf, std::string_view key, TokenId absent = kNoToken);
   Status load_spm(const Gguf& gguf);
-  Status load_bpe(const Gguf& gguf);
+  Status load_bpe(const Gguf& gguf, std::optional<std::string_view> pre_name);
   Status load_ends(const Gguf& gguf);
-  Status load_prefix(const Gguf& gguf, bool adds_bos);
+  Status load_prefix(const Gguf& gguf, bool adds_bos, bool always = false);
+  Status load_suppressed(const Gguf& gguf);
   Status collect_special();
   // The most bytes of text that one id stands for; 0 if some bytes get no id.
   size_t max_bytes_per_id() const;
@@ -86,18 +97,21 @@ Result<TokenId> Tokenizer::State::read_id(const Gguf& gguf, std::string_view key
   SLUICE_ASSIGN(const std::optional<uint64_t> id, gguf.get_u64(key));
   if (!id) return fallback;
   if (*id < static_cast<uint64_t>(vocabulary.size())) return static_cast<TokenId>(*id);
-  if (*id != UINT32_MAX) {
-    const auto tokens = static_cast<uint64_t>(vocabulary.size());
-    warnings.push_back(
-        {NoteCode::token_not_in_vocabulary,
-         concat(key, " is ", *id, ", but the vocabulary has ", tokens, " tokens: left out"),
-         {{"key", std::string(key)}, {"id", *id}, {"tokens", tokens}}});
-  }
+  if (*id != UINT32_MAX) note_absent(key, *id);
   return fallback;
+}
+
+void Tokenizer::State::note_absent(std::string_view key, uint64_t id) {
+  const auto tokens = static_cast<uint64_t>(vocabulary.size());
+  warnings.push_back(
+      {NoteCode::token_not_in_vocabulary,
+       concat(key, " is ", id, ", but the vocabulary has ", tokens, " tokens: left out"),
+       {{"key", std::string(key)}, {"id", id}, {"tokens", tokens}}});
 }
 
 Status Tokenizer::State::load_spm(const Gguf& gguf) {
   SLUICE_ASSIGN(vocabulary, Vocab::from_gguf(gguf, TextCoding::spaces));
+  model = "llama";
   SLUICE_ASSIGN(const TokenId unknown, read_id(gguf, "tokenizer.ggml.unknown_token_id", 0));
   encoder = SpmEncoder(unknown);
   SLUICE_ASSIGN(const std::optional<bool> space, gguf.get_bool("tokenizer.ggml.add_space_prefix"));
@@ -108,9 +122,7 @@ Status Tokenizer::State::load_spm(const Gguf& gguf) {
   return load_prefix(gguf, true);
 }
 
-Status Tokenizer::State::load_bpe(const Gguf& gguf) {
-  SLUICE_ASSIGN(vocabulary, Vocab::from_gguf(gguf, TextCoding::bytes));
-  SLUICE_ASSIGN(const std::optional<std::string_view> name, gguf.get_string("tokenizer.ggml.pre"));
+Status Tokenizer::State::load_bpe(const Gguf& gguf, std::optional<std::string_view> name) {
   std::optional<PreTokenizer> pre = find_pre_tokenizer(name.value_or(""));
   if (!pre) {
     pre = default_pre_tokenizer();
@@ -124,6 +136,8 @@ Status Tokenizer::State::load_bpe(const Gguf& gguf) {
     }
   }
   pre_tokenizer = pre->name;
+  spaces_to_signs = pre->raw;
+  SLUICE_ASSIGN(vocabulary, Vocab::from_gguf(gguf, pre->raw ? TextCoding::raw : TextCoding::bytes));
   SLUICE_ASSIGN(BpeEncoder bpe, BpeEncoder::from_gguf(gguf, vocabulary, *pre));
   if (const uint64_t n = bpe.skipped_merges(); n > 0) {
     warnings.push_back({NoteCode::merges_skipped,
@@ -134,14 +148,18 @@ Status Tokenizer::State::load_bpe(const Gguf& gguf) {
                         {{"merges", n}}});
   }
   encoder = std::move(bpe);
+  SLUICE_ASSIGN(const std::optional<bool> nfc_wanted,
+                gguf.get_bool("tokenizer.ggml.normalizer.nfc"));
+  if (nfc_wanted.value_or(false) && !pre->raw) nfc.emplace();
   SLUICE_ASSIGN(bos, read_id(gguf, "tokenizer.ggml.bos_token_id"));
   SLUICE_ASSIGN(eos, read_id(gguf, "tokenizer.ggml.eos_token_id"));
-  return load_prefix(gguf, pre->adds_bos);
+  return load_prefix(gguf, pre->adds_bos, pre->raw);
 }
 
-Status Tokenizer::State::load_prefix(const Gguf& gguf, bool adds_bos) {
+// `always`: whatever the file says, as llama.cpp does for files whose key is wrong.
+Status Tokenizer::State::load_prefix(const Gguf& gguf, bool adds_bos, bool always) {
   SLUICE_ASSIGN(const std::optional<bool> wanted, gguf.get_bool("tokenizer.ggml.add_bos_token"));
-  if (wanted.value_or(adds_bos) && bos != kNoToken) {
+  if ((always || wanted.value_or(adds_bos)) && bos != kNoToken) {
     prefix.push_back(bos);
   } else if (wanted.value_or(false)) {
     warnings.push_back(
@@ -167,11 +185,43 @@ Status Tokenizer::State::load_ends(const Gguf& gguf) {
   for (const std::string_view text : kEndIfSpecial) {
     const TokenId id = vocabulary.find(text);
     if (id == kNoToken || vocabulary.type(id) == TokenType::normal) continue;
+    if (text == kHtmlTag && vocabulary.find(kToolResponse) != kNoToken &&
+        std::ranges::find(ends, id) == ends.end()) {
+      vocabulary.make_normal(id);
+      continue;
+    }
     vocabulary.make_control(id);
     ends.push_back(id);
   }
   std::sort(ends.begin(), ends.end());
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  return {};
+}
+
+// Ids that aren't in the vocabulary are left out, with one warning for all.
+Status Tokenizer::State::load_suppressed(const Gguf& gguf) {
+  constexpr std::string_view kKey = "tokenizer.ggml.suppress_tokens";
+  const MetadataValue* list = gguf.find(kKey);
+  if (list == nullptr) return {};
+  std::vector<bool> chosen(static_cast<size_t>(vocabulary.size()));
+  std::optional<uint64_t> unknown;
+  for (uint64_t i = 0; list->is_array() && i < list->count; ++i) {
+    const auto id = list->as_i64(i);
+    if (!id) return fail(Code::bad_file, kKey, " holds no integers; it should be a list of tokens");
+    if (*id >= 0 && *id < vocabulary.size()) {
+      chosen[static_cast<size_t>(*id)] = true;
+    } else if (*id >= 0 && !unknown) {
+      unknown = static_cast<uint64_t>(*id);
+    }
+  }
+  if (!list->is_array()) return fail(Code::bad_file, kKey, " is no array; expected one of tokens");
+  for (TokenId id = 0; id < vocabulary.size(); ++id)
+    if (chosen[static_cast<size_t>(id)]) suppressed.push_back(id);
+  if (suppressed.size() == chosen.size()) {
+    return fail(Code::bad_file, kKey, " has all ", suppressed.size(),
+                " tokens of the vocabulary, so the model could write none");
+  }
+  if (unknown) note_absent(kKey, *unknown);
   return {};
 }
 
@@ -210,23 +260,30 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf) {
   if (*model == "llama") {
     SLUICE_TRY(state->load_spm(gguf));
   } else if (*model == "gpt2") {
-    SLUICE_TRY(state->load_bpe(gguf));
+    state->model = "gpt2";
+    SLUICE_ASSIGN(const auto pre, gguf.get_string("tokenizer.ggml.pre"));
+    SLUICE_TRY(state->load_bpe(gguf, pre));
+  } else if (*model == "gemma4") {
+    state->model = "gemma4";
+    SLUICE_TRY(state->load_bpe(gguf, "gemma4"));  // whatever tokenizer.ggml.pre says
   } else {
     return with_facts(fail(Code::unsupported_model, "the tokenizer model is '", printable(*model),
-                           "'; 'llama' and 'gpt2' are supported"),
+                           "'; 'llama', 'gpt2' and 'gemma4' are supported"),
                       {{"tokenizer", printable(*model)}});
   }
   SLUICE_TRY(state->load_ends(gguf));
+  SLUICE_TRY(state->load_suppressed(gguf));
   SLUICE_TRY(state->collect_special());
   state->vocabulary.finish();
   return Tokenizer(std::move(state));
 }
 
-// A token stands for at most as many bytes of text as its own text in the vocabulary has.
+// A token stands for at most as many bytes of text as its own text in the vocabulary has, or three
+// times as many that NFC has put together.
 size_t Tokenizer::State::max_bytes_per_id() const {
   const auto* spm = std::get_if<SpmEncoder>(&encoder);
   const bool all = vocabulary.has_all_bytes() || (spm != nullptr && spm->has_unknown());
-  return all ? vocabulary.longest_text() : 0;
+  return all ? vocabulary.longest_text() * (nfc ? 3 : 1) : 0;
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, bool parse_special,
@@ -259,6 +316,8 @@ struct Encoding::State {
   size_t scanned = 0;      // special tokens that begin in piece[..scanned] are found
   std::vector<SpecialTokens::Match> matches = {};
   size_t next_match = 0;
+  std::string_view unchanged = {};  // of a plain text that is changed first: what is left of it
+  std::string changed = {};         // and what has become of the rest
   std::variant<std::monostate, SpmEncoder::PlainText, BpeEncoder::PlainText> plain = {};
   bool after_special = true;  // also at the beginning
   MergeList list = {};
@@ -269,6 +328,8 @@ struct Encoding::State {
   std::vector<SpecialTokens::Match> find(size_t begin, std::string_view seen) const;
   void scan(size_t& budget);
   void begin_plain(size_t end);
+  void change(size_t& budget);
+  void begin_encoding(std::string_view text);
   bool encode_plain(size_t& budget);
   uint64_t bytes_left() const;
 };
@@ -320,6 +381,46 @@ void Encoding::State::scan(size_t& budget) {
 void Encoding::State::begin_plain(size_t end) {
   const std::string_view text = piece.substr(at, end - at);
   at = end;
+  if (!tokenizer.changes_text()) return begin_encoding(text);
+  changed.clear();
+  unchanged = text;
+}
+
+// Changes the next part of a plain text as the vocabulary has it, and begins to encode it when
+// there is no more. A U+2581 of the text must not become a space: as in SpmEncoder it becomes byte
+// tokens.
+void Encoding::State::change(size_t& budget) {
+  if (tokenizer.nfc) {
+    const size_t size = tokenizer.nfc->append(unchanged, budget, changed);
+    unchanged.remove_prefix(size);
+    budget -= std::min(budget, size);
+    if (unchanged.empty()) begin_encoding(changed);
+    return;
+  }
+  const Vocab& vocabulary = tokenizer.vocabulary;
+  const auto is_sign = [&](size_t i) {
+    return vocabulary.has_all_bytes() && unchanged.substr(i).starts_with(kSpaceSign);
+  };
+  size_t size = 0;
+  for (; size < std::min(budget, unchanged.size()) && !is_sign(size); ++size) {
+    if (unchanged[size] == ' ') {
+      changed.append(kSpaceSign);
+    } else {
+      changed.push_back(unchanged[size]);
+    }
+  }
+  unchanged.remove_prefix(size);
+  budget -= size;
+  if (!changed.empty() && (unchanged.empty() || is_sign(0))) {
+    begin_encoding(changed);
+  } else if (changed.empty()) {
+    for (const char c : kSpaceSign) ids.push_back(vocabulary.byte_token(static_cast<uint8_t>(c)));
+    unchanged.remove_prefix(kSpaceSign.size());
+    --budget;
+  }
+}
+
+void Encoding::State::begin_encoding(std::string_view text) {
   if (const auto* spm = std::get_if<SpmEncoder>(&tokenizer.encoder)) {
     plain = spm->begin(text, tokenizer.space_prefix && after_special, slice);
   } else if (const auto* bpe = std::get_if<BpeEncoder>(&tokenizer.encoder)) {
@@ -340,7 +441,12 @@ bool Encoding::State::encode_plain(size_t& budget) {
 // Does the next thing that there is to do. False: all is encoded.
 bool Encoding::State::advance(size_t& budget) {
   if (!std::holds_alternative<std::monostate>(plain)) {
-    if (!encode_plain(budget)) plain = std::monostate();
+    if (!encode_plain(budget)) {
+      plain = std::monostate();
+      changed.clear();
+    }
+  } else if (!unchanged.empty()) {
+    change(budget);
   } else if (next_match < matches.size()) {
     const SpecialTokens::Match& match = matches[next_match];
     if (at < match.begin) {
@@ -368,7 +474,8 @@ bool Encoding::State::advance(size_t& budget) {
 }
 
 uint64_t Encoding::State::bytes_left() const {
-  uint64_t left = rest.size() + piece.size() - at;
+  uint64_t left = rest.size() + piece.size() - at + unchanged.size();
+  if (std::holds_alternative<std::monostate>(plain)) left += changed.size();
   if (const auto* spm = std::get_if<SpmEncoder::PlainText>(&plain)) left += spm->left();
   if (const auto* bpe = std::get_if<BpeEncoder::PlainText>(&plain)) left += bpe->left();
   return left;
@@ -447,6 +554,8 @@ bool Tokenizer::is_end(TokenId id) const {
   return std::binary_search(state_->ends.begin(), state_->ends.end(), id);
 }
 
+std::span<const TokenId> Tokenizer::suppressed() const { return state_->suppressed; }
+
 bool Tokenizer::is_special(TokenId id) const {
   if (!state_->vocabulary.contains(id)) return false;
   const TokenType type = state_->vocabulary.type(id);
@@ -454,7 +563,7 @@ bool Tokenizer::is_special(TokenId id) const {
 }
 
 bool Tokenizer::adds_space_prefix() const { return state_->space_prefix; }
-std::string_view Tokenizer::model() const { return state_->is_spm() ? "llama" : "gpt2"; }
+std::string_view Tokenizer::model() const { return state_->model; }
 std::string_view Tokenizer::pre_tokenizer() const { return state_->pre_tokenizer; }
 const Notes& Tokenizer::warnings() const { return state_->warnings; }
 

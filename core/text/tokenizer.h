@@ -1,5 +1,5 @@
 // Text to token ids and back, with the vocabulary of a GGUF file: SentencePiece with byte fallback
-// (`llama`) or byte-level BPE (`gpt2`).
+// (`llama`), byte-level BPE (`gpt2`) or BPE of characters (`gemma4`).
 #pragma once  // face
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct TextSpan {
 class Tokenizer {
  public:
   // Builds it from tokenizer.ggml.*. Fails with bad_file if the vocabulary is inconsistent
-  // (lengths, a text twice, ...), with unsupported_model if the tokenizer model isn't llama or
-  // gpt2. Skips wrong entries that it can do without, and adds a warning. The file may have any
-  // architecture and no tensors.
+  // (lengths, a text twice, all tokens suppressed, ...), with unsupported_model if the tokenizer
+  // model isn't llama, gpt2 or gemma4. Skips wrong entries that it can do without, and adds a
+  // warning. The file may have any architecture and no tensors.
   static Result<Tokenizer> from_gguf(const Gguf& gguf);
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -59,7 +59,8 @@ class Tokenizer {
   TokenId find_raw(std::string_view raw) const;
 
   int64_t vocab_size() const;
-  // Ids to put before a prompt (BOS, if the file asks for it); may be empty.
+  // Ids to put before a prompt (BOS, if the file asks for it, for gemma4 in any case); may be
+  // empty.
   std::span<const TokenId> prefix() const;
   // The ids of a text with the prefix. A text that begins with BOS itself gets no second one.
   std::vector<TokenId> with_prefix(std::vector<TokenId> text) const;
@@ -68,9 +69,12 @@ class Tokenizer {
   // True if the token ends a text: eos, eot, eom and other end tokens of the file.
   bool is_end(TokenId id) const;
   bool is_special(TokenId id) const;  // control or user-defined
-  bool adds_space_prefix() const;     // encode() adds it, decode() and TextStream remove it
+  // The tokens that the model must never write (tokenizer.ggml.suppress_tokens), ascending. Never
+  // the whole vocabulary.
+  std::span<const TokenId> suppressed() const;
+  bool adds_space_prefix() const;  // encode() adds it, decode() and TextStream remove it
 
-  std::string_view model() const;          // "llama" or "gpt2"
+  std::string_view model() const;          // "llama", "gpt2" or "gemma4"
   std::string_view pre_tokenizer() const;  // "qwen2", ...; empty for SPM
   // What is wrong with the vocabulary: "unknown pre-tokenizer 'foo': using 'default'", ...
   const Notes& warnings() const;
@@ -83,9 +87,10 @@ class Tokenizer {
 };
 
 // Encodes a text to the same ids as Tokenizer::encode(), in slices of some milliseconds. Needs a
-// few hundred KB besides the ids, however long the text. (Slices can take longer if the vocabulary
-// has tokens of more than 1 KiB, or if merges depend on text far after them. No known vocabulary
-// has such tokens.)
+// few hundred KB besides the ids, however long the text; if the vocabulary wants NFC or signs for
+// spaces (gemma4), also a changed copy of the text between two special tokens. (Slices can take
+// longer if the vocabulary has tokens of more than 1 KiB, or if merges depend on text far after
+// them. No known vocabulary has such tokens.)
 class Encoding {
  public:
   static constexpr size_t kSlice = 64 << 10;

@@ -9,12 +9,13 @@ namespace sluice {
 
 // The values are those of unicode_ranges.inc.
 enum class CharClass : uint8_t {
-  other = 0,        // marks, symbols, controls, unassigned
+  other = 0,        // symbols, controls, unassigned
   letter = 1,       // \p{L}
   number = 2,       // \p{N}
   punctuation = 3,  // \p{P}
   space = 4,        // \s: White_Space
-  end = 5,          // the end of the text, not a character
+  mark = 5,         // \p{M}
+  end = 6,          // the end of the text, not a character
 };
 
 CharClass char_class(uint32_t code_point);

@@ -125,7 +125,7 @@ Status Vocab::load_types(const MetadataValue* types) {
 }
 
 Status Vocab::load_scores(const MetadataValue* scores) {
-  if (scores == nullptr || coding_ == TextCoding::bytes) return {};  // BPE doesn't use them
+  if (scores == nullptr || coding_ != TextCoding::spaces) return {};  // BPE doesn't use them
   SLUICE_TRY(check_length("tokenizer.ggml.scores", *scores, types_.size()));
   scores_.resize(types_.size());
   for (size_t i = 0; i < scores_.size(); ++i) {
@@ -143,7 +143,7 @@ Status Vocab::load_bytes(bool typed) {
   for (TokenId id = 0; id < size(); ++id) {
     const int byte = byte_of_token(text(id));
     // In a file without types, only the text tells which tokens are bytes.
-    if (!typed && coding_ == TextCoding::spaces && byte >= 0) {
+    if (!typed && coding_ != TextCoding::bytes && byte >= 0) {
       types_[static_cast<size_t>(id)] = TokenType::byte;
     }
     if (type(id) != TokenType::byte) continue;
@@ -152,7 +152,7 @@ Status Vocab::load_bytes(bool typed) {
                   "'; <0x00> to <0xFF> are expected");
     }
     TokenId& place = byte_tokens_[static_cast<size_t>(byte)];
-    if (coding_ == TextCoding::spaces && place == kNoToken) place = id;
+    if (coding_ != TextCoding::bytes && place == kNoToken) place = id;
   }
   for (size_t byte = 0; byte < byte_tokens_.size(); ++byte) {
     if (byte_tokens_[byte] != kNoToken) continue;
@@ -192,7 +192,7 @@ void Vocab::append_piece(std::string& out, TokenId id) const {
     out.append(token);
     return;
   }
-  if (coding_ == TextCoding::spaces) {
+  if (coding_ != TextCoding::bytes) {
     for (size_t at = 0; at < token.size();) {
       const bool space = token.substr(at).starts_with(kSpaceSign);
       out.push_back(space ? ' ' : token[at]);

@@ -28,7 +28,8 @@ enum class TokenType : uint8_t {
 
 // How the text of a normal token is coded.
 enum class TextCoding : uint8_t {
-  spaces,  // SentencePiece: UTF-8 with U+2581 for a space
+  spaces,  // SentencePiece: UTF-8 with U+2581 for a space; scores say what merges
+  raw,     // the same texts, but a list of merges in place of scores
   bytes,   // GPT-2: one printable character for each byte
 };
 
@@ -70,6 +71,7 @@ class Vocab {
 
   // Makes a token a control token. Some files give their end tokens the type normal.
   void make_control(TokenId id) { types_[static_cast<size_t>(id)] = TokenType::control; }
+  void make_normal(TokenId id) { types_[static_cast<size_t>(id)] = TokenType::normal; }
   // Computes the pieces. The types must not change afterwards.
   void finish();
 

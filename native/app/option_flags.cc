@@ -8,8 +8,10 @@
 #include <type_traits>
 
 #include "app/arguments.h"
+#include "app/diagnostics.h"
 #include "app/numbers.h"
 #include "base/format.h"
+#include "engine/model_sampling.h"
 #include "options/rows.h"
 
 namespace sluice::cli {
@@ -269,6 +271,23 @@ bool copy_option(const std::string& command, const std::string& flag, const Gene
     found = true;
   });
   return found;
+}
+
+void take_model_sampling(const CLI::App& app, const Gguf& header, GenerateOptions& options) {
+  const ModelSampling sampling = read_model_sampling(header);
+  std::string taken;
+  for (const auto& [name, value] : option_values(app.get_name(), sampling.defaults)) {
+    const bool own = std::ranges::any_of(sampling.given, [&](const auto& given) {
+      const auto is_it = [&](const OptionFlags& flags) {
+        return flags.option == given.first && bare_names(flags).front() == name;
+      };
+      return std::ranges::any_of(kOptionFlags, is_it);
+    });
+    if (!own || app.count("--" + name) > 0) continue;
+    copy_option(app.get_name(), name, sampling.defaults, options);
+    taken += concat(taken.empty() ? "" : ", ", name, " ", value);
+  }
+  if (!taken.empty()) note(concat("the model's file sets ", taken, "; options go before"));
 }
 
 }  // namespace sluice::cli

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "gguf/gguf.h"
 #include "options/options.h"
 
 namespace sluice::cli {
@@ -19,5 +20,9 @@ std::vector<std::pair<std::string, std::string>> option_values(const std::string
 // Copies the value of one of them, by its flag without dashes. False: there is none of this name.
 bool copy_option(const std::string& command, const std::string& flag, const GenerateOptions& from,
                  GenerateOptions& to);
+
+// Takes what the model's file recommends (engine/model_sampling.h) for the options that the command
+// was not given. One line on stderr says what that is.
+void take_model_sampling(const CLI::App& app, const Gguf& header, GenerateOptions& options);
 
 }  // namespace sluice::cli

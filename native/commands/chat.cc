@@ -198,7 +198,7 @@ Status check_chat(const ChatOptions& options) {
   return check_kernels();
 }
 
-int chat_command(const ChatOptions& options) {
+int chat_command(const CLI::App& app, ChatOptions& options) {
   if (options.quiet) be_quiet();
   Screen screen(options.json, options.quiet);
   const auto fail_with = [&](const Error& error) { return screen.report(error); };
@@ -218,6 +218,7 @@ int chat_command(const ChatOptions& options) {
   if (!opened) return fail_with(with_file_name(*model, opened.error()));
   Engine& engine = *opened->engine;
   warn(engine.notes());
+  take_model_sampling(app, engine.header(), options.answer.generate);
   defer_signals();
   auto own = restore_chat(engine, options);
   if (interrupted_by() != 0) return 128 + interrupted_by();
@@ -282,7 +283,7 @@ void add_chat(CLI::App& program, int& status) {
       ->group("Output");
   add_options(*app, options->load);
   add_download_options(*app, options->download);
-  app->callback([options, &status] { status = chat_command(*options); });
+  app->callback([app, options, &status] { status = chat_command(*app, *options); });
 }
 
 }  // namespace sluice::cli

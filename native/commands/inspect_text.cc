@@ -60,6 +60,11 @@ std::string overview(const Json& info) {
                     tokenizer["pre"].is_null() ? std::string()
                                                : concat(" (", text_of(tokenizer["pre"], 20), ")"),
                     ", BOS ", text_of(tokenizer["bos"]), ", EOS ", text_of(tokenizer["eos"])));
+  if (!info.contains("sampling")) return out;
+  std::string sampling;
+  for (const auto& [name, value] : info["sampling"].items())
+    sampling += concat(sampling.empty() ? "" : ", ", name, " ", text_of(value));
+  out += row("sampling", sampling);
   return out;
 }
 

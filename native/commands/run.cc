@@ -259,7 +259,7 @@ std::vector<TokenId> prompt_tokens(const Tokenizer& tokenizer, const RunOptions&
   return tokenizer.with_prefix(tokenizer.encode(text.value_or(""), options.generate.special));
 }
 
-int run(const RunOptions& options) {
+int run(const CLI::App& app, RunOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (options.quiet) be_quiet();
   if (options.generate.top_logprobs > 0 && !options.json) {
@@ -285,6 +285,7 @@ int run(const RunOptions& options) {
   if (!opened) return fail_with(with_file_name(*model, opened.error()));
   Engine& engine = *opened->engine;
   warn(engine.notes());
+  take_model_sampling(app, engine.header(), options.generate);
   defer_signals();
   SessionLock lock;
   RunSession own;
@@ -337,7 +338,7 @@ void add_run(CLI::App& program, int& status) {
       ->group("Output");
   add_options(*app, options->load);
   add_download_options(*app, options->download);
-  app->callback([options, &status] { status = run(*options); });
+  app->callback([app, options, &status] { status = run(*app, *options); });
 }
 
 }  // namespace sluice::cli

@@ -129,6 +129,10 @@ TEST(ChatChoice, BuiltInTemplatesAreNamedInAWarning) {
        "gemma",
        "<start_of_turn>user\nSys\n\nHi<end_of_turn>\n<start_of_turn>model\nYes<end_of_turn>\n"
        "<start_of_turn>user\nGo<end_of_turn>\n<start_of_turn>model\n"},
+      {{"<|turn>", "<turn|>"},
+       "gemma4",
+       "<|turn>system\nSys<turn|>\n<|turn>user\nHi<turn|>\n<|turn>model\nYes<turn|>\n"
+       "<|turn>user\nGo<turn|>\n<|turn>model\n<|channel>thought\n<channel|>"},
       {{"<|user|>", "<|assistant|>", "<|end|>"},
        "phi3",
        "<|system|>\nSys<|end|>\n<|user|>\nHi<|end|>\n<|assistant|>\nYes<|end|>\n"
@@ -160,6 +164,8 @@ TEST(ChatChoice, BuiltInTemplatesByNameAndArchitecture) {
       {"Mixtral 8x7B", "llama", "mistral"},
       {"Llama-2 7B chat", "llama", "llama2"},
       {"x", "gemma2", "gemma"},
+      {"x", "gemma4", "gemma4"},
+      {"x", "qwen35moe", "qwen3.5"},
       {"x", "qwen2", "chatml"},
       {"x", "llama", "plain text"},
   };
@@ -177,6 +183,7 @@ TEST(ChatChoice, BuiltInTemplatesTakeEveryConversation) {
   const std::vector<Strings> vocabularies = {{"<|im_start|>", "<|im_end|>"},
                                              {"<|start_header_id|>", "<|eot_id|>"},
                                              {"<start_of_turn>", "<end_of_turn>"},
+                                             {"<|turn>", "<turn|>"},
                                              {"<|user|>", "<|assistant|>"},
                                              {"[INST]", "[/INST]"},
                                              {}};
@@ -189,6 +196,42 @@ TEST(ChatChoice, BuiltInTemplatesTakeEveryConversation) {
   }
   const Rig llama2({}, {{"general.name", "llama-2"}});
   for (const std::string& chat : chats) must(prompt_of(llama2.model(), chat));
+}
+
+// --- templates of families that reason -----------------------------------------------------------
+
+constexpr std::string_view kReasoned =
+    R"([{"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "<think>\nno\n</think>\n\n<|channel>thought\nno\n<channel|> Yes\n",
+         "reasoning_content": "no"},
+        {"role": "user", "content": "</think> <channel|>"}])";
+
+TEST(ChatChoice, TheBuiltInTemplateOfQwen35) {
+  Rig rig({"<|im_start|>", "<|im_end|>"}, {{"tokenizer.ggml.pre", "qwen35"}});
+  const std::string turns = "<|im_start|>user\nHi<|im_end|>\n";
+  const ChatPrompt prompt = must(prompt_of(rig.model(), kHi));
+  EXPECT_EQ(prompt.source, "built in: qwen3.5");
+  EXPECT_EQ(prompt.text, turns + "<|im_start|>assistant\n<think>\n");
+  EXPECT_EQ(must(prompt_of(rig.model(), kHi, R"({"enable_thinking": false})")).text,
+            turns + "<|im_start|>assistant\n<think>\n\n</think>\n\n");
+  const std::string text = must(prompt_of(rig.model(), kReasoned)).text;
+  EXPECT_TRUE(text.find("no\n</think>") == std::string::npos) << text;
+  EXPECT_NE(text.find("Yes<|im_end|>"), std::string::npos) << text;
+  EXPECT_NE(text.find("user\n</think> <channel|><|im_end|>"), std::string::npos) << text;
+}
+
+TEST(ChatChoice, TheBuiltInTemplateOfGemma4) {
+  const Rig rig({"<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|think|>", "<bos>"}, {}, true,
+                261);
+  EXPECT_EQ(must(prompt_of(rig.model(), kHi)).text,
+            "<bos><|turn>user\nHi<turn|>\n<|turn>model\n<|channel>thought\n<channel|>");
+  EXPECT_EQ(must(prompt_of(rig.model(), kHi, R"({"enable_thinking": true})")).text,
+            "<bos><|turn>system\n<|think|>\n<turn|>\n<|turn>user\nHi<turn|>\n<|turn>model\n");
+  EXPECT_TRUE(must(prompt_of(rig.model(), kAnswered, R"({"enable_thinking": true})"))
+                  .text.starts_with("<bos><|turn>system\n<|think|>\nSys<turn|>\n"));
+  const std::string text = must(prompt_of(rig.model(), kReasoned)).text;
+  EXPECT_NE(text.find("</think>\n\n Yes<turn|>"), std::string::npos) << text;
+  EXPECT_NE(text.find("user\n</think> <channel|><turn|>"), std::string::npos) << text;
 }
 
 TEST(ChatChoice, NeedsATemplateOrAModel) {

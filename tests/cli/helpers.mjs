@@ -104,6 +104,19 @@ export function damaged(name, tensor, place, bytes) {
   return temporary(name, file);
 }
 
+// Writes a copy of the bundled model with more metadata; returns its path.
+export function withMetadata(name, metadata) {
+  const file = readFileSync(bundled);
+  const entries = Object.entries(metadata).map(([key, value]) => Buffer.concat([text(key), value]));
+  // The data stay aligned if the header grows by a multiple of their alignment.
+  const bytes = entries.reduce((sum, { length }) => sum + length, 0);
+  const filler = Buffer.concat([text('test.filler'), kv.string('')]);
+  const missing = 32 - ((bytes + filler.length) % 32);
+  entries.push(Buffer.concat([text('test.filler'), kv.string('x'.repeat(missing))]));
+  file.writeBigUInt64LE(file.readBigUInt64LE(16) + BigInt(entries.length), 16);
+  return temporary(name, Buffer.concat([file.subarray(0, 24), ...entries, file.subarray(24)]));
+}
+
 // {path, skip} of a file of test data; `skip` is the reason to skip the test if there is no such file.
 export function optional(path) {
   const full = join(shared, path);

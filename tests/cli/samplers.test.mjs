@@ -1,7 +1,7 @@
 // The samplers' options reach the sampler. (What they compute is tested in tests/sample/sampler_formulas_test.cc.)
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { events, sluice } from './helpers.mjs';
+import { events, kv, sluice, withMetadata } from './helpers.mjs';
 
 /** The tokens that run writes. */
 const tokens = (...more) =>
@@ -66,6 +66,59 @@ describe('samplers', () => {
     for (const { id, top } of drawn(...wide, ...xtc)) assert.equal(id, top[1][0]);
     for (const flag of ['--typical', '--typical-p'])
       assert.notDeepEqual(drawn(...wide, flag, '0.2'), drawn(...wide));
+  });
+  it('are by default as the file sets them', () => {
+    const file = withMetadata('sampling.gguf', {
+      'general.sampling.temp': kv.f32(0),
+      'general.sampling.penalty_repeat': kv.f32(1.5),
+      'general.sampling.top_p': kv.f32(1.5),
+    });
+    const run = (...more) =>
+      sluice(['run', file, '-p', 'Once upon a time', '--json', '--ignore-eos', '-n', '8', ...more]);
+    const written = (...more) =>
+      events(run(...more).out)
+        .filter(({ event }) => event === 'token')
+        .map(({ id }) => id);
+    const { err } = run();
+    assert.match(err, /sluice: warning: general.sampling.top_p is 1.5; expected a number from 0/);
+    assert.match(
+      err,
+      /sluice: the model's file sets temp 0, repeat-penalty 1.5; options go before\n/,
+    );
+    assert.deepEqual(written(), ids('--repeat-penalty', '1.5'));
+    assert.deepEqual(written('--repeat-penalty', '1'), usual);
+    assert.match(run('--repeat-penalty', '1').err, /sets temp 0; options go before/);
+    assert.doesNotMatch(
+      run('--repeat-penalty', '1', '--temperature', '1').err,
+      /options go before/,
+    );
+    assert.equal(run('-q').err, '');
+    assert.match(
+      sluice(['inspect', file]).out,
+      /^ {2}sampling +temperature 0, repeatPenalty 1.5$/m,
+    );
+    assert.deepEqual(JSON.parse(sluice(['inspect', file, '--json']).out).sampling, {
+      temperature: 0,
+      repeatPenalty: 1.5,
+    });
+  });
+  it('leave out what the file suppresses', () => {
+    const file = withMetadata('suppressed.gguf', {
+      'tokenizer.ggml.suppress_tokens': kv.i32s([usual[0]]),
+    });
+    const { out } = sluice([
+      'run',
+      file,
+      '-p',
+      'Once upon a time',
+      '--json',
+      '--temp',
+      '0',
+      '-n',
+      '8',
+    ]);
+    const written = events(out).filter(({ event }) => event === 'token');
+    assert.ok(written.length > 0 && written.every(({ id }) => id !== usual[0]));
   });
   it('refuse what they can not use', () => {
     for (const [flag, value, expected] of [

@@ -129,5 +129,29 @@ TEST(Text, SpecialTokensCountOnlyWhereAsked) {
   EXPECT_EQ(engine->stats().prompt_tokens, 1);
 }
 
+TEST(Text, SuppressedTokensAreNeverWritten) {
+  const auto plain = tiny_engine();
+  GenerateOptions options = greedy(12);
+  options.top_logprobs = 3;
+  const Generated usual = generate(*plain, std::span(kIds), options);
+  ASSERT_EQ(usual.tokens.size(), 12u);
+  const TokenId first = usual.tokens[0].id;
+  GgufBuilder file = tiny_model_file(tiny_model_named("qwen2-q8_0"));
+  file.kv_array("tokenizer.ggml.suppress_tokens", ValueType::i32, std::vector<int32_t>{first});
+  const auto engine = load_bytes(file.build(), small());
+  const Generated other = generate(*engine, std::span(kIds), options);
+  ASSERT_EQ(other.tokens.size(), 12u);
+  for (const Event& event : other.tokens) EXPECT_NE(event.id, first);
+  // The second best was taken. Log-probabilities stay those of the raw logits.
+  EXPECT_EQ(other.tokens[0].id, usual.tokens[0].top[1].first);
+  EXPECT_EQ(other.tokens[0].top, usual.tokens[0].top);
+  EXPECT_EQ(other.tokens[0].logprob, usual.tokens[0].top[1].second);
+  options.temperature = 3;
+  options.top_k = 2;
+  options.seed = 1;
+  for (const Event& event : generate(*engine, std::span(kIds), options).tokens)
+    EXPECT_NE(event.id, first);
+}
+
 }  // namespace
 }  // namespace sluice

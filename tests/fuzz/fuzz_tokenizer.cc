@@ -46,11 +46,15 @@ MetadataValue bytes_value(std::string_view bytes) {
   return value;
 }
 
-Gguf header(bool spm, std::string_view pre, const std::vector<std::string>& tokens,
+enum class Kind : uint8_t { spm, bytes, raw };
+
+Gguf header(Kind kind, std::string_view pre, const std::vector<std::string>& tokens,
             std::string_view types, std::string_view scores,
             const std::vector<std::string>& merges) {
   Gguf gguf;
-  gguf.metadata.emplace_back("tokenizer.ggml.model", text_value(spm ? "llama" : "gpt2"));
+  gguf.metadata.emplace_back("tokenizer.ggml.model", text_value(kind == Kind::spm   ? "llama"
+                                                                : kind == Kind::raw ? "gemma4"
+                                                                                    : "gpt2"));
   gguf.metadata.emplace_back("tokenizer.ggml.pre", text_value(pre));
   gguf.metadata.emplace_back("tokenizer.ggml.tokens", texts_value(tokens));
   gguf.metadata.emplace_back("tokenizer.ggml.token_type", bytes_value(types));
@@ -65,7 +69,8 @@ std::string byte_token(uint32_t byte) {
 }
 
 // A vocabulary of all bytes, some merges, overlapping user-defined tokens and a control token.
-Tokenizer sound(bool spm, std::string_view pre) {
+Tokenizer sound(Kind kind, std::string_view pre) {
+  const bool coded = kind == Kind::bytes;
   std::vector<std::string> tokens;
   std::string types;
   std::string scores;
@@ -75,15 +80,16 @@ Tokenizer sound(bool spm, std::string_view pre) {
     scores.push_back(static_cast<char>(score));
   };
   for (uint32_t byte = 0; byte < 256; ++byte) {
-    if (spm) {
-      add(byte_token(byte), 6);
-    } else {
+    if (coded) {
       add(byte_character(static_cast<uint8_t>(byte)), 1);
+    } else {
+      add(byte_token(byte), 6);
     }
   }
-  const std::string space(spm ? kSpaceSign : byte_character(' '));
-  if (spm) {
-    for (const std::string& text : {std::string("a"), std::string("t"), space}) add(text, 1, -9);
+  const std::string space(coded ? byte_character(' ') : kSpaceSign);
+  if (!coded) {
+    for (const std::string& text : {std::string("a"), std::string("t"), std::string("h"), space})
+      add(text, 1, -9);
   }
   for (const std::string& text : {"aa", "aaaa", "th"}) add(text, 1, -3);
   for (const std::string& text : {space + space, space + "a", space + "th"}) add(text, 1, -2);
@@ -91,8 +97,8 @@ Tokenizer sound(bool spm, std::string_view pre) {
   add("<s>", 3);
   const std::vector<std::string> merges = {"a a",   "t h",        space + " " + space,
                                            "aa aa", space + " a", space + " th"};
-  auto tokenizer = Tokenizer::from_gguf(
-      header(spm, pre, tokens, types, scores, spm ? std::vector<std::string>{} : merges));
+  auto tokenizer = Tokenizer::from_gguf(header(
+      kind, pre, tokens, types, scores, kind == Kind::spm ? std::vector<std::string>{} : merges));
   require(tokenizer.has_value());
   return std::move(*tokenizer);
 }
@@ -152,7 +158,8 @@ void use_any_vocabulary(std::string_view input) {
     all_types.resize(tokens.size(), 1);
     all_scores.resize(tokens.size(), 0);
   }
-  Gguf gguf = header((flags & 1) != 0, take(input, 9), tokens, all_types, all_scores, merges);
+  const Kind kind = (flags & 1) != 0 ? Kind::spm : (flags & 64) != 0 ? Kind::raw : Kind::bytes;
+  Gguf gguf = header(kind, take(input, 9), tokens, all_types, all_scores, merges);
   if ((flags & 16) != 0) {
     for (const char* key : {"bos", "eos", "eot", "unknown"}) {
       MetadataValue id;
@@ -163,6 +170,12 @@ void use_any_vocabulary(std::string_view input) {
   }
   if ((flags & 32) != 0)
     std::erase_if(gguf.metadata, [](auto& e) { return e.first.ends_with("type"); });
+  if ((flags & 128) != 0) {
+    MetadataValue yes;
+    yes.type = ValueType::boolean;
+    yes.bytes = "\1";
+    gguf.metadata.emplace_back("tokenizer.ggml.normalizer.nfc", yes);
+  }
   const auto tokenizer = Tokenizer::from_gguf(gguf);
   if (!tokenizer) {
     const std::string& message = tokenizer.error().message;
@@ -179,9 +192,10 @@ void use_any_vocabulary(std::string_view input) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const Tokenizer kSound[] = {sound(true, ""),           sound(false, "gpt-2"),
-                                     sound(false, "llama-bpe"), sound(false, "qwen2"),
-                                     sound(false, "smollm"),    sound(false, "default")};
+  static const Tokenizer kSound[] = {
+      sound(Kind::spm, ""),          sound(Kind::bytes, "gpt-2"),  sound(Kind::bytes, "llama-bpe"),
+      sound(Kind::bytes, "qwen2"),   sound(Kind::bytes, "qwen35"), sound(Kind::bytes, "smollm"),
+      sound(Kind::bytes, "default"), sound(Kind::raw, "")};
   std::string_view input(reinterpret_cast<const char*>(data), size);
   const size_t which = take_byte(input) % (std::size(kSound) + 2);
   if (which < std::size(kSound)) {

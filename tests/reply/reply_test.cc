@@ -183,9 +183,10 @@ TEST(Reply, StopTextsInReasoningAreNone) {
 // --- formats -------------------------------------------------------------------------------------
 
 struct Rig {
-  Rig(const Strings& control, const std::string& source, const std::string& name = "") {
+  Rig(const Strings& control, const std::string& source, const std::string& name = "",
+      const std::string& pre = "default") {
     GgufBuilder file = byte_vocabulary(control, {}, {"ab"}, {"a b"});
-    file.kv_bool("tokenizer.ggml.add_bos_token", false);
+    file.kv_bool("tokenizer.ggml.add_bos_token", false).kv_string("tokenizer.ggml.pre", pre);
     if (!source.empty()) file.kv_string("tokenizer.chat_template", source);
     if (!name.empty()) file.kv_string("general.name", name);
     header = *parse_gguf(as_bytes(file.header()));
@@ -269,6 +270,44 @@ TEST(ReplyFormat, MarksThatAreControlTokensMayComeAnywhere) {
   EXPECT_EQ(format.end_tokens, Ids{256});
   EXPECT_EQ(format.think_begin, "<|channel>thought\n");
   EXPECT_TRUE(format.begins_anywhere);
+}
+
+TEST(ReplyFormat, OfBuiltInTemplatesThatReason) {
+  const Rig gemma({"<|turn>", "<turn|>", "<|channel>", "<channel|>"}, "");
+  for (const bool thinking : {false, true}) {
+    const ReplyFormat format = gemma.reply(kHi, 0, thinking)->format;
+    EXPECT_EQ(format.end_tokens, Ids{257});
+    EXPECT_EQ(format.think_begin, "<|channel>thought\n");
+    EXPECT_EQ(format.think_end, "<channel|>");
+    EXPECT_TRUE(format.begins_anywhere);
+    EXPECT_FALSE(format.begins_thinking);
+  }
+  const Rig qwen(kControl, "", "Qwen3.5 4B", "qwen35");
+  EXPECT_TRUE(qwen.reply(kHi)->format.begins_thinking);
+  EXPECT_TRUE(qwen.reply(kHi, 0, true)->format.begins_thinking);
+  EXPECT_FALSE(qwen.reply(kHi, 0, false)->format.begins_thinking);
+  EXPECT_EQ(qwen.reply(kHi)->format.think_close, "\n</think>\n\n");
+}
+
+// As the model writes it: the channel's marks are control tokens, its name is text.
+TEST(ReplyFormat, AChannelIsReasoning) {
+  const Rig rig({"<|turn>", "<turn|>", "<|channel>", "<channel|>"}, "");
+  const auto split_reply = [&](std::string_view written) {
+    ReasoningSplit splitter(rig.reply(kHi, 0, true)->format);
+    std::vector<ReplyText> out;
+    for (const TokenId id : rig.tokenizer->encode(written, true)) {
+      const std::string_view piece = rig.tokenizer->piece(id);
+      splitter.push(std::string(piece), piece.empty() ? rig.tokenizer->raw_token(id) : "", out);
+    }
+    splitter.flush(out);
+    Parts parts;
+    for (const ReplyText& each : out)
+      (each.reasoning ? parts.reasoning : parts.content) += each.text;
+    return parts;
+  };
+  EXPECT_EQ(split_reply("<|channel>thought\nI see.\n<channel|>Yes."), (Parts{"I see.", "Yes."}));
+  EXPECT_EQ(split_reply("<|channel>thought\n<channel|>Yes."), (Parts{"", "Yes."}));
+  EXPECT_EQ(split_reply("Yes: thought\n"), (Parts{"", "Yes: thought\n"}));
 }
 
 std::optional<std::string> shared_template(const std::string& name) {

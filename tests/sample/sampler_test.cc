@@ -58,6 +58,28 @@ TEST(Sampler, GreedyTakesTheBestAndOfEqualOnesTheFirst) {
   EXPECT_EQ(Sampler(options, options).sample(std::vector<float>{-5}, {}), 0);
 }
 
+TEST(Sampler, SuppressedTokensNeverCome) {
+  const std::vector<float> logits = {1, 9, 8, 0, 9};
+  const std::vector<int32_t> suppressed = {1, 4};
+  Options options = plain();
+  options.suppressed = suppressed;
+  options.logit_bias = {{1, 100.f}, {3, 100.f}, {4, -1.f}};
+  EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{3}));
+  options.logit_bias = {};
+  EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{0, 2, 3}));
+  // Whatever else changes or chooses logits.
+  options.repeat_penalty = 100;
+  options.presence_penalty = -2;
+  options.top_n_sigma = 100;
+  options.typical_p = 0.99f;
+  options.xtc_probability = 0.5f;
+  options.xtc_threshold = 0;
+  for (const int32_t id : drawn(options, logits, {1, 1, 4, 2})) EXPECT_TRUE(id != 1 && id != 4);
+  options.temperature = 0;
+  options.repeat_penalty = 1;
+  EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{2}));
+}
+
 TEST(Sampler, FollowsTheDistribution) {
   // Weights 1 : 2 : 5.
   const std::vector<float> logits = {0, std::log(2.f), std::log(5.f)};

@@ -33,7 +33,7 @@ TEST(Unicode, ClassesOfCharacters) {
   EXPECT_EQ(char_class(0x1c), CharClass::other);
   EXPECT_EQ(char_class(0xa0), CharClass::space);
   EXPECT_EQ(char_class(0xbd), CharClass::number);     // one half
-  EXPECT_EQ(char_class(0x301), CharClass::other);     // a combining accent
+  EXPECT_EQ(char_class(0x301), CharClass::mark);      // a combining accent
   EXPECT_EQ(char_class(0x4e00), CharClass::letter);   // in a range that Unicode names as a whole
   EXPECT_EQ(char_class(0x2ebf0), CharClass::letter);  // new in Unicode 15.1
   EXPECT_EQ(char_class(0x105c0), CharClass::other);   // new in Unicode 16
@@ -66,6 +66,22 @@ TEST(PreTokenizer, Qwen2TakesDigitsOneByOne) {
   EXPECT_EQ(words(Splitter::qwen2, "ab 123'Ve"), (Strings{"ab", " ", "1", "2", "3", "'Ve"}));
 }
 
+TEST(PreTokenizer, Qwen35TakesMarksWithLetters) {
+  const std::string acute = "\u0301";
+  const auto split = [](std::string_view text) { return words(Splitter::qwen35, text); };
+  EXPECT_EQ(split("e" + acute + "a x"), (Strings{"e" + acute + "a", " x"}));
+  EXPECT_EQ(split("1" + acute + "a12"), (Strings{"1", acute + "a", "1", "2"}));
+  EXPECT_EQ(split("!" + acute + "!"), (Strings{"!" + acute, "!"}));
+  EXPECT_EQ(split(" " + acute), (Strings{" " + acute}));
+  EXPECT_EQ(split("\n" + acute), (Strings{"\n", acute}));
+  EXPECT_EQ(split("?!\n a'Ll"), (Strings{"?!\n", " a", "'Ll"}));
+  EXPECT_EQ(words(Splitter::qwen2, "e" + acute + "a x"), (Strings{"e", acute + "a", " x"}));
+}
+
+TEST(PreTokenizer, LinesAndRunsOfLineEnds) {
+  EXPECT_EQ(words(Splitter::lines, "a b\n\n c\r\n"), (Strings{"a b", "\n\n", " c\r", "\n"}));
+}
+
 TEST(PreTokenizer, SmollmCutsAtNumbersFirst) {
   // The part before a number is cut as a text of its own, so both spaces are one word.
   EXPECT_EQ(words(Splitter::smollm, "a  12 b"), (Strings{"a", "  ", "1", "2", " b"}));
@@ -87,8 +103,9 @@ TEST(PreTokenizer, EveryByteIsInOneWord) {
   for (int round = 0; round < 300; ++round) {
     std::string text;
     while (text.size() < 60) text += kParts[random() % std::size(kParts)];
-    for (const Splitter splitter : {Splitter::gpt2, Splitter::llama3, Splitter::qwen2,
-                                    Splitter::smollm, Splitter::fallback}) {
+    for (const Splitter splitter :
+         {Splitter::gpt2, Splitter::llama3, Splitter::qwen2, Splitter::qwen35, Splitter::smollm,
+          Splitter::lines, Splitter::fallback}) {
       std::string joined;
       for (const std::string& word : words(splitter, text)) joined += word;
       EXPECT_EQ(joined, text);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -117,6 +118,24 @@ constexpr TokenId kFirstByte = 3;
 constexpr TokenId kSpace = 259;
 constexpr TokenId kMore = 260;
 
+// <pad>, <eos>, <bos>, then the 256 bytes (byte b is id 3 + b), then `more` from 259 on.
+GgufBuilder raw_bpe(const std::vector<Token>& more, const Strings& merges) {
+  GgufBuilder file;
+  std::vector<Token> tokens = {{"<pad>", kControl}, {"<eos>", kControl}, {"<bos>", kControl}};
+  for (int byte = 0; byte < 256; ++byte) {
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    tokens.push_back({{'<', '0', 'x', kHex[static_cast<size_t>(byte >> 4)],
+                       kHex[static_cast<size_t>(byte & 15)], '>'},
+                      kByte});
+  }
+  tokens.insert(tokens.end(), more.begin(), more.end());
+  file.kv_string("tokenizer.ggml.model", "gemma4");
+  put_tokens(file, tokens);
+  file.kv_strings("tokenizer.ggml.merges", merges).kv_u32("tokenizer.ggml.bos_token_id", 2);
+  return file;
+}
+constexpr TokenId kRawMore = 259;
+
 std::string random_bytes(std::mt19937& random, size_t n) {
   static const Strings kParts = {
       " ",        "  ",   "a",        "Ab",           "12",  "'s", "\n",
@@ -167,7 +186,7 @@ TEST(Bpe, UnknownPreTokenizerWarnsAndIsDefault) {
   EXPECT_EQ(t.pre_tokenizer(), "default");
   EXPECT_EQ(texts_of(must_build(bpe("", {}, {})).warnings()),
             Strings{"the file names no pre-tokenizer: using 'default'"});
-  for (const char* known : {"gpt-2", "llama-bpe", "qwen2", "smollm", "default"}) {
+  for (const char* known : {"gpt-2", "llama-bpe", "qwen2", "qwen35", "smollm", "default"}) {
     EXPECT_EQ(texts_of(must_build(bpe(known, {}, {})).warnings()), Strings{});
     EXPECT_EQ(must_build(bpe(known, {}, {})).pre_tokenizer(), known);
   }
@@ -190,7 +209,7 @@ TEST(Bpe, MergesOfAbsentTokensAreSkippedAndCounted) {
 
 TEST(Bpe, AnyBytesComeBack) {
   std::mt19937 random(2);
-  for (const char* pre : {"gpt-2", "llama-bpe", "qwen2", "smollm", "default"}) {
+  for (const char* pre : {"gpt-2", "llama-bpe", "qwen2", "qwen35", "smollm", "default"}) {
     const Tokenizer t =
         must_build(bpe(pre, {{"Ab"}, {"\u0120\u0120"}, {"<<", kUserDefined}, {"<s>", kControl}},
                        {"A b", "\u0120 \u0120"}));
@@ -199,6 +218,89 @@ TEST(Bpe, AnyBytesComeBack) {
       EXPECT_EQ(t.decode(t.encode(text)), text);
     }
   }
+}
+
+TEST(RawBpe, CharactersMergeByRank) {
+  const Tokenizer t = must_build(raw_bpe(
+      {{"a"}, {"b"}, {"\u2581"}, {"\u00e9"}, {"ab"}, {"\u2581a"}, {"b\u00e9"}, {"b\u2581a"}},
+      {"b \u00e9", "a b", "\u2581 a", "b \u2581a"}));
+  enum : TokenId { a = kRawMore, b, space, e_acute, ab, space_a, b_e, b_space_a };
+  EXPECT_EQ(t.encode("ab"), (Ids{ab}));
+  EXPECT_EQ(t.encode("ab\u00e9"), (Ids{a, b_e}));  // b é goes first
+  EXPECT_EQ(t.encode("b a"), (Ids{b_space_a}));    // a merge reaches over spaces
+  EXPECT_EQ(t.encode("  a"), (Ids{space, space_a}));
+  EXPECT_EQ(t.encode("a\u00fcb"), (Ids{a, 3 + 0xc3, 3 + 0xbc, b}));        // no token: its bytes
+  EXPECT_EQ(t.encode("a\u2581"), (Ids{a, 3 + 0xe2, 3 + 0x96, 3 + 0x81}));  // this is no space
+  EXPECT_EQ(t.decode(Ids{space, a, 3 + 0xc3, 3 + 0xbc}), " a\u00fc");
+  EXPECT_EQ(t.encode(""), Ids{});
+  EXPECT_EQ(t.model(), "gemma4");
+  EXPECT_EQ(t.pre_tokenizer(), "gemma4");
+  EXPECT_EQ(texts_of(t.warnings()), Strings{});
+  EXPECT_FALSE(t.adds_space_prefix());
+}
+
+TEST(RawBpe, RunsOfLineEndsAreWordsAndTakenWhole) {
+  const Tokenizer t =
+      must_build(raw_bpe({{"a"}, {"\n"}, {"\n\n"}, {"\n\n\n\n"}, {"a\n"}}, {"\n \n", "a \n"}));
+  enum : TokenId { a = kRawMore, one, two, four };
+  EXPECT_EQ(t.encode("a\na"), (Ids{a, one, a}));  // no merge over the border
+  EXPECT_EQ(t.encode("\n\n\n\n"), (Ids{four}));
+  EXPECT_EQ(t.encode("\n\n\na"), (Ids{two, one, a}));
+}
+
+TEST(RawBpe, AlsoByThePreTokenizersName) {
+  GgufBuilder file = raw_bpe({{"a"}, {"b"}, {"ab"}}, {"a b"});
+  file.kv_string("tokenizer.ggml.model", "gpt2").kv_string("tokenizer.ggml.pre", "gemma4");
+  const Tokenizer t = must_build(file);
+  EXPECT_EQ(t.encode("ab\u00e9"), (Ids{kRawMore + 2, 3 + 0xc3, 3 + 0xa9}));
+  EXPECT_EQ(t.model(), "gpt2");
+  EXPECT_EQ(Ids(t.prefix().begin(), t.prefix().end()), Ids{2});
+  // A file of model gemma4 is read so whatever it names.
+  file = raw_bpe({{"a"}, {"b"}, {"ab"}}, {"a b"}).kv_string("tokenizer.ggml.pre", "foo");
+  EXPECT_EQ(must_build(file).encode("ab"), Ids{kRawMore + 2});
+  EXPECT_EQ(texts_of(must_build(file).warnings()), Strings{});
+}
+
+TEST(RawBpe, BosComesInAnyCaseAndOnce) {
+  GgufBuilder file = raw_bpe({{"a"}}, {});
+  file.kv_bool("tokenizer.ggml.add_bos_token", false);
+  const Tokenizer t = must_build(file);
+  EXPECT_EQ(t.with_prefix({kRawMore}), (Ids{2, kRawMore}));
+  EXPECT_EQ(t.with_prefix(t.encode("<bos>a", true)), (Ids{2, kRawMore}));
+}
+
+TEST(RawBpe, AnyBytesComeBack) {
+  std::mt19937 random(6);
+  const Tokenizer t = must_build(raw_bpe({{"a"},
+                                          {"\u2581"},
+                                          {"\u2581\u2581"},
+                                          {"\u00e9"},
+                                          {"a\u00e9"},
+                                          {"\n"},
+                                          {"\n\n"},
+                                          {"<<", kUserDefined},
+                                          {"<s>", kControl}},
+                                         {"\u2581 \u2581", "a \u00e9"}));
+  for (int round = 0; round < 200; ++round) {
+    const std::string text = random_bytes(random, 50);
+    EXPECT_EQ(t.decode(t.encode(text)), text);
+  }
+}
+
+TEST(Bpe, ComposesWhereTheFileWantsIt) {
+  const std::vector<Token> tokens = {{"\u00c3\u00a9"}, {"<s>", kControl}};
+  const auto with = [&](std::optional<bool> nfc) {
+    GgufBuilder file = bpe("qwen2", tokens, {"\u00c3 \u00a9"});
+    if (nfc) file.kv_bool("tokenizer.ggml.normalizer.nfc", *nfc);
+    return must_build(file);
+  };
+  EXPECT_EQ(with({}).encode("e\u0301"), (Ids{'e', 0xcc, 0x81}));
+  EXPECT_EQ(with(false).encode("e\u0301"), (Ids{'e', 0xcc, 0x81}));
+  const Tokenizer t = with(true);
+  EXPECT_EQ(t.encode("e\u0301\u00e9"), (Ids{256, 256}));
+  EXPECT_EQ(t.encode("e<s>\u0301", true), (Ids{'e', 257, 0xcc, 0x81}));  // each text by itself
+  EXPECT_EQ(t.decode(t.encode("e\u0301")), "\u00e9");
+  EXPECT_EQ(Encoding(t, std::string_view("e\u0301")).min_ids(), 1u);
 }
 
 TEST(Spm, MergesByScoreAndFromTheLeft) {
@@ -308,6 +410,44 @@ TEST(EndTokens, ByIdAndByName) {
   EXPECT_TRUE(must_build(file).is_end('x'));
   EXPECT_TRUE(must_build(file).is_end('y'));
   EXPECT_TRUE(must_build(spm({})).is_end(2));  // </s>, Llama's own
+}
+
+TEST(EndTokens, WithToolResponsesTheTagIsPlainText) {
+  const Tokenizer t = must_build(
+      raw_bpe({{"<turn|>", kControl}, {"<|tool_response>", kControl}, {"</s>", kUserDefined}}, {}));
+  EXPECT_TRUE(t.is_end(1));  // <eos>
+  EXPECT_TRUE(t.is_end(kRawMore));
+  EXPECT_TRUE(t.is_end(kRawMore + 1));
+  EXPECT_FALSE(t.is_end(kRawMore + 2));
+  EXPECT_FALSE(t.is_special(kRawMore + 2));
+  EXPECT_EQ(t.piece(kRawMore + 2), "</s>");
+  EXPECT_TRUE(must_build(raw_bpe({{"</s>", kUserDefined}}, {})).is_end(kRawMore));
+}
+
+TEST(SuppressedTokens, AreReadAndChecked) {
+  constexpr std::string_view kKey = "tokenizer.ggml.suppress_tokens";
+  const auto with = [&](const std::vector<int32_t>& ids) {
+    return bpe("qwen2", {}, {}).kv_array(kKey, ValueType::i32, ids);
+  };
+  const auto suppressed = [](const Tokenizer& t) {
+    return Ids(t.suppressed().begin(), t.suppressed().end());
+  };
+  EXPECT_EQ(suppressed(must_build(bpe("qwen2", {}, {}))), Ids{});
+  EXPECT_EQ(suppressed(must_build(with({}))), Ids{});
+  EXPECT_EQ(suppressed(must_build(with({9, 3, 9, -1}))), (Ids{3, 9}));
+  EXPECT_TRUE(must_build(with({9, -1})).warnings().empty());
+  const Tokenizer odd = must_build(with({256, 5, INT32_MAX}));
+  EXPECT_EQ(suppressed(odd), Ids{5});
+  EXPECT_EQ(texts_of(odd.warnings()),
+            Strings{"tokenizer.ggml.suppress_tokens is 256, but the vocabulary has 256 tokens: "
+                    "left out"});
+  std::vector<int32_t> all(256);
+  for (int32_t id = 0; id < 256; ++id) all[static_cast<size_t>(id)] = id;
+  expect_error(with(all), Code::bad_file, "has all 256 tokens of the vocabulary");
+  expect_error(bpe("qwen2", {}, {}).kv_u32(kKey, 3), Code::bad_file, "is no array");
+  expect_error(bpe("qwen2", {}, {}).kv_strings(kKey, {"a"}), Code::bad_file, "holds no integers");
+  expect_error(bpe("qwen2", {}, {}).kv_array(kKey, ValueType::f32, std::vector<float>{1}),
+               Code::bad_file, "holds no integers");
 }
 
 TEST(Bos, DefaultsAndWhatTheFileSays) {
@@ -465,7 +605,9 @@ TEST(LongText, AMillionOfOneCharacter) {
   const Tokenizer tokenizers[] = {
       must_build(spm({{"aa", kNormal, -1}, {"aaaa", kNormal, -2}, {"<|", kUserDefined}})),
       must_build(bpe("gpt-2", {{"aa"}, {"aaaa"}, {"<|", kUserDefined}}, {"a a", "aa aa"})),
-      must_build(bpe("default", {{"aa"}, {"aaaa"}}, {"a a", "aa aa"}))};
+      must_build(bpe("default", {{"aa"}, {"aaaa"}}, {"a a", "aa aa"})),
+      must_build(raw_bpe({{"a"}, {"aa"}, {"aaaa"}, {"\u2581"}, {"\u2581\u2581"}},
+                         {"a a", "aa aa", "\u2581 \u2581"}))};
   for (const Tokenizer& t : tokenizers) {
     for (const std::string part : {"a", " ", "<", "\xff", "\uff11"}) {
       const size_t size = part == "a" ? 1000000 : 100000;
@@ -500,7 +642,7 @@ TEST(Encoding, SlicesOfAnySizeGiveTheSameIds) {
   std::vector<Token> tokens = {{"aa"},           {"aaa"}, {"aaaa"}, {"ab"},
                                {"\u0120\u0120"}, {"Aba"}, {"Ab"}};
   tokens.insert(tokens.end(), special.begin(), special.end());
-  for (const char* pre : {"gpt-2", "llama-bpe", "qwen2", "smollm", "default"}) {
+  for (const char* pre : {"gpt-2", "llama-bpe", "qwen2", "qwen35", "smollm", "default"}) {
     tokenizers.push_back(must_build(
         bpe(pre, tokens, {"a b", "a a", "aa aa", "aa a", "\u0120 \u0120", "A b", "Ab a", "A ba"})));
   }
@@ -515,6 +657,14 @@ TEST(Encoding, SlicesOfAnySizeGiveTheSameIds) {
     }
     tokenizers.push_back(must_build(spm(tokens)));
   }
+  tokenizers.push_back(
+      must_build(bpe("qwen35", {{"aa"}}, {"a a"}).kv_bool("tokenizer.ggml.normalizer.nfc", true)));
+  tokens = {{"a"}, {"b"}, {"A"}, {"\u2581"}, {"\u00e9"}, {"\n"}, {"\n\n"}};
+  for (const char* text : {"aa", "aaa", "aaaa", "ab", "\u2581\u2581", "b\u2581\u2581", "A\u00e9"})
+    tokens.push_back({text});
+  tokens.insert(tokens.end(), special.begin(), special.end());
+  tokenizers.push_back(must_build(raw_bpe(
+      tokens, {"a b", "a a", "aa aa", "aa a", "\u2581 \u2581", "b \u2581\u2581", "A \u00e9"})));
   for (const Tokenizer& t : tokenizers) {
     for (int round = 0; round < 30; ++round) {
       std::string text = random_bytes(random, 200);
@@ -536,7 +686,8 @@ TEST(Encoding, SlicesOfAnySizeGiveTheSameIds) {
 TEST(Encoding, MemoryDoesNotGrowWithTheText) {
   const Tokenizer tokenizers[] = {
       must_build(spm({{"aa", kNormal, -1}, {"aaaa", kNormal, -2}, {"<|", kUserDefined}})),
-      must_build(bpe("gpt-2", {{"aa"}, {"aaaa"}, {"<|", kUserDefined}}, {"a a", "aa aa"}))};
+      must_build(bpe("gpt-2", {{"aa"}, {"aaaa"}, {"<|", kUserDefined}}, {"a a", "aa aa"})),
+      must_build(raw_bpe({{"a"}, {"aa"}, {"aaaa"}}, {"a a", "aa aa"}))};
   for (const Tokenizer& t : tokenizers) {
     const std::string text(1000000, 'a');
     const size_t before = allocated_bytes();

@@ -1,7 +1,9 @@
-// Compares ids with llama.cpp's: with the recorded answers (record_tokenizer_answers.mjs), and with
-// the vocabularies and test strings in ../shared, if they are there.
+// Compares ids with those of others: with the recorded answers of llama.cpp
+// (record_tokenizer_answers.mjs), and with the vocabularies and test strings in ../shared, if they
+// are there.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -9,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/format.h"
 #include "make/gguf_builder.h"
 #include "text/tokenizer.h"
 
@@ -29,12 +32,13 @@ Gguf parse(std::string_view bytes) {
 class SharedVocabulary : public testing::TestWithParam<const char*> {};
 
 TEST_P(SharedVocabulary, EveryIdOfEveryString) {
-  const std::string path =
-      std::string(SLUICE_ROOT "/../shared/data/tokenizers/ggml-vocab-") + GetParam() + ".gguf";
+  const std::string path = concat(SLUICE_ROOT "/../shared/data/tokenizers/", GetParam(), ".gguf");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
-  const auto tokenizer = Tokenizer::from_gguf(parse(read_file(path)));
+  const Gguf gguf = parse(read_file(path));
+  const auto tokenizer = Tokenizer::from_gguf(gguf);
+  const bool composes = gguf.find("tokenizer.ggml.normalizer.nfc") != nullptr;
   ASSERT_TRUE(tokenizer.has_value()) << tokenizer.error().message;
-  EXPECT_TRUE(tokenizer->warnings().empty());
+  for (const Note& warning : tokenizer->warnings()) ADD_FAILURE() << warning.message;
 
   const std::string texts = read_file(path + ".inp");
   constexpr std::string_view kSeparator = "\n__ggml_vocab_test__\n";
@@ -42,15 +46,17 @@ TEST_P(SharedVocabulary, EveryIdOfEveryString) {
   int count = 0;
   std::string line;
   for (size_t at = 0; std::getline(answers, line); ++count) {
-    const size_t end = texts.find(kSeparator, at);
-    ASSERT_NE(end, std::string::npos) << "more answers than strings";
+    ASSERT_LE(at, texts.size()) << "more answers than strings";
+    const size_t end = std::min(texts.find(kSeparator, at), texts.size());
     const std::string text = texts.substr(at, end - at);
     at = end + kSeparator.size();
     std::istringstream numbers(line);
     const Ids expected(std::istream_iterator<TokenId>{numbers}, {});
     const Ids ids = tokenizer->encode(text);
     EXPECT_EQ(ids, expected) << '"' << text << '"';
-    EXPECT_EQ(tokenizer->decode(ids), text);
+    if (!composes) {
+      EXPECT_EQ(tokenizer->decode(ids), text);
+    }
   }
   EXPECT_GT(count, 40);
 
@@ -76,8 +82,15 @@ TEST_P(SharedVocabulary, EveryIdOfEveryString) {
   for (const size_t slice : {7u, 100u, 1000u}) EXPECT_EQ(in_slices(slice), whole) << slice;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SharedVocabulary,
-                         testing::Values("llama-spm", "phi-3", "gpt-2", "llama-bpe"));
+INSTANTIATE_TEST_SUITE_P(
+    All, SharedVocabulary,
+    testing::Values("ggml-vocab-llama-spm", "ggml-vocab-phi-3", "ggml-vocab-gpt-2",
+                    "ggml-vocab-llama-bpe", "more/ggml-vocab-small-gpt-2",
+                    "more/ggml-vocab-small-llama-bpe", "more/ggml-vocab-small-lfm2",
+                    "more/ggml-vocab-small-dbrx", "more/ggml-vocab-small-qwen2",
+                    "more/ggml-vocab-small-qwen35", "more/ggml-vocab-small-smollm",
+                    "more/ggml-vocab-small-refact", "more/ggml-vocab-small-gemma3",
+                    "more/ggml-vocab-small-gemma4"));
 
 GgufBuilder spm_vocabulary(const nlohmann::json& from) {
   GgufBuilder file;

@@ -6,7 +6,7 @@ import {
   own,
   preset,
   presetOf,
-  PRESETS,
+  presets,
 } from '../src/settings/presets';
 import {
   DEFAULTS,
@@ -14,11 +14,14 @@ import {
   TEXT_LENGTH,
   budgetOf,
   change,
+  defaults,
+  followModel,
   formatSetting,
   nearestSetting,
   parseMemory,
   parseSetting,
   settings,
+  takeNamed,
   type Settings,
 } from '../src/settings/settings';
 import { MAX_STOP, isStop, joinStops, readStop, showStop, splitStops } from '../src/settings/stops';
@@ -121,7 +124,7 @@ it('refuses what can be no stop text', () => {
 
 it('knows a preset by its samplers', () => {
   expect(presetOf(DEFAULTS)).toBe('balanced');
-  expect(presetOf({ ...DEFAULTS, ...PRESETS.precise, seed: 3, length: 9 } as Settings)).toBe(
+  expect(presetOf({ ...DEFAULTS, ...presets.value.precise, seed: 3, length: 9 } as Settings)).toBe(
     'precise',
   );
   expect(presetOf({ ...DEFAULTS, minP: 0.04 })).toBe('own');
@@ -133,22 +136,67 @@ it('goes from a preset to own samplers and back', () => {
   choosePreset('own'); // there are none yet
   expect(settings.value).toEqual({ ...DEFAULTS, seed: 7 });
   choosePreset('wild');
-  expect(settings.value).toEqual({ ...DEFAULTS, ...PRESETS.wild, seed: 7 });
+  expect(settings.value).toEqual({ ...DEFAULTS, ...presets.value.wild, seed: 7 });
   expect(chosenPreset.value).toBe('wild');
   change({ temperature: 1.5 });
   expect(preset.value).toBe('own');
   choosePreset('balanced');
   expect(settings.value).toEqual({ ...DEFAULTS, seed: 7 });
-  expect(own.value).toEqual({ ...PRESETS.wild, temperature: 1.5 });
+  expect(own.value).toEqual({ ...presets.value.wild, temperature: 1.5 });
   expect(chosenPreset.value).toBeNull();
   choosePreset('own');
-  expect(settings.value).toEqual({ ...DEFAULTS, ...PRESETS.wild, temperature: 1.5, seed: 7 });
+  expect(settings.value).toEqual({ ...DEFAULTS, ...presets.value.wild, temperature: 1.5, seed: 7 });
   settings.value = { ...DEFAULTS };
+});
+
+it("takes a model's own samplers for the defaults, and leaves what the reader changed", () => {
+  settings.value = { ...DEFAULTS, topP: 0.5 };
+  followModel({ temperature: 0.6, topK: 20, topP: 0.9, xtcProbability: 0.5 });
+  const own = { ...DEFAULTS, temperature: 0.6, topK: 20, topP: 0.9 };
+  expect(defaults.value).toEqual(own);
+  expect(settings.value).toEqual({ ...own, topP: 0.5 });
+  expect(presetOf(own)).toBe('balanced');
+  expect(presetOf(DEFAULTS)).toBe('own');
+  expect(formatSetting('temperature', own)).toBeNull();
+  expect(formatSetting('temperature', DEFAULTS)).toBe('0.8');
+  change({ temperature: 0.8 });
+  followModel({ temperature: 0.6, topK: 20, topP: 0.9 });
+  expect(settings.value.temperature).toBe(0.8);
+  change({ temperature: 0.6 });
+  followModel({});
+  expect(settings.value).toEqual({ ...DEFAULTS, topP: 0.5 });
+  settings.value = { ...DEFAULTS };
+});
+
+it("keeps a preset's samplers when a model comes", () => {
+  choosePreset('precise');
+  followModel({ temperature: 0.6, topK: 20 });
+  expect(settings.value).toMatchObject({ temperature: 0.2, topP: 0.9, topK: 20 });
+  expect(preset.value).toBe('precise');
+  followModel({});
+  expect(preset.value).toBe('precise');
+  choosePreset('balanced');
+  expect(settings.value).toEqual(DEFAULTS);
+});
+
+it('shows what a model brings within the range of the controls', () => {
+  followModel({ temperature: 5, topK: 100_000, minP: 0, repeatLastN: -1 });
+  expect(settings.value).toMatchObject({ temperature: 2, topK: 1000, minP: 0, repeatLastN: 4096 });
+  followModel({});
+});
+
+it('leaves what an address names when its model comes, and only then', () => {
+  takeNamed({ ...DEFAULTS }, new Set(['temperature']));
+  followModel({ temperature: 0.6, topK: 20 });
+  expect(settings.value).toMatchObject({ temperature: 0.8, topK: 20 });
+  change({ temperature: 0.6 });
+  followModel({});
+  expect(settings.value).toEqual(DEFAULTS);
 });
 
 it('gives the library the samplers', () => {
   expect(sampling(DEFAULTS)).toEqual({
-    ...PRESETS.balanced,
+    ...presets.value.balanced,
     maxTokens: TEXT_LENGTH,
     seed: undefined,
     stop: undefined,

@@ -81,6 +81,7 @@ export type {
   ModelCache,
   ModelFile,
   ModelInfo,
+  ModelSampling,
   ModelSource,
   ProbeOptions,
   Prompt,

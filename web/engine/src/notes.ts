@@ -11,6 +11,7 @@ export const NOTE_CODES = [
   'no_pre_tokenizer',
   'merges_skipped',
   'no_bos_token',
+  'sampling_value_unusable',
   'context_beyond_training',
   'fewer_threads',
   'no_chat_template',

@@ -378,6 +378,21 @@ export interface TensorInfo {
 }
 
 /** What a file's header says: `sluice inspect --json`, with `bytes` and `fits`. What the header doesn't say is null. */
+/** The options of `generate` that a file may recommend (`general.sampling.*`). */
+export type ModelSampling = Readonly<
+  Pick<
+    GenerateOptions,
+    | 'temperature'
+    | 'topK'
+    | 'topP'
+    | 'minP'
+    | 'xtcProbability'
+    | 'xtcThreshold'
+    | 'repeatPenalty'
+    | 'repeatLastN'
+  >
+>;
+
 export interface ModelInfo {
   architecture: string | null;
   name: string | null;
@@ -425,6 +440,8 @@ export interface ModelInfo {
   fits: boolean;
   /** Why it is not supported or doesn't fit. */
   error?: ErrorData;
+  /** What the file recommends: with this model these are the defaults of `generate` and chats. Absent if it recommends nothing. */
+  sampling?: ModelSampling;
   /** What one should know of the file, such as an unknown pre-tokenizer. */
   notes: Note[];
   metadata: Record<string, MetadataValue>;

@@ -14,7 +14,7 @@ import { announcement } from '../announce';
 import { canKeep, deviceMemory, sharing } from '../device';
 import { busy, interrupt, run } from '../run';
 import { plain } from '../plain-text';
-import { settings } from '../settings/settings';
+import { followModel, settings } from '../settings/settings';
 import { loadOptions, loadSettings, sameLoad, type LoadSettings } from '../settings/use';
 import { t } from '../texts';
 import { explain, type Failure } from './advice';
@@ -83,6 +83,12 @@ export const resting = computed(() => loading.value?.rest === true);
 export const writable = computed(
   () => model.value !== null || loading.value !== null || sought.value !== null,
 );
+
+const shownInfo = computed(() => model.value?.info ?? null);
+effect(() => {
+  const info = shownInfo.value;
+  if (info !== null) untracked(() => followModel(info.sampling ?? {}));
+});
 
 /** The engine of the model that is shown. */
 let engine: Engine | null = null;

@@ -4,6 +4,7 @@ import { readAddress } from '@sluice/engine';
 import {
   DEFAULTS,
   SETTING_NAMES,
+  defaults,
   formatSetting,
   parseSetting,
   refusalOf,
@@ -53,9 +54,13 @@ function take<Name extends SettingName>(into: Settings, name: Name, text: string
   return true;
 }
 
-/** The settings in `params`, the defaults for those that are left out; `refused` is called for what can't be used. */
-function readSettings(params: URLSearchParams, refused: (name: SettingName) => void): Settings {
-  const settings = { ...DEFAULTS };
+/** The settings in `params`, those of `base` for what is left out; `refused` is called for what can't be used. */
+function readSettings(
+  params: URLSearchParams,
+  base: Readonly<Settings>,
+  refused: (name: SettingName) => void,
+): Settings {
+  const settings = { ...base };
   for (const name of SETTING_NAMES) {
     const text = params.get(name);
     if (text !== null && !take(settings, name, text)) refused(name);
@@ -77,7 +82,9 @@ export function readFragment(fragment: string, base: string): FragmentState {
   const model = address === null ? null : parseModelAddress(address, base);
   if (model === undefined) ignored.push(`model: ${words.address}`);
 
-  const settings = readSettings(params, (name) => ignored.push(`${name}: ${refusalOf(name)}`));
+  const settings = readSettings(params, defaults.value, (name) =>
+    ignored.push(`${name}: ${refusalOf(name)}`),
+  );
 
   const asked = params.get('view');
   const view = VIEWS.find((known) => known === asked) ?? null;
@@ -85,9 +92,9 @@ export function readFragment(fragment: string, base: string): FragmentState {
   return { prompt: prompt.slice(0, MAX_PROMPT), model: model ?? null, settings, view, ignored };
 }
 
-function setSettings(params: URLSearchParams, settings: Settings): void {
+function setSettings(params: URLSearchParams, settings: Settings, base: Readonly<Settings>): void {
   for (const name of SETTING_NAMES) {
-    const text = formatSetting(name, settings);
+    const text = formatSetting(name, settings, base);
     if (text !== null) params.set(name, text);
   }
 }
@@ -98,19 +105,19 @@ export function writeFragment(state: PageState): string {
   if (state.view !== null) params.set('view', state.view);
   if (state.prompt !== DEFAULT_PROMPT) params.set('prompt', state.prompt.slice(0, MAX_PROMPT));
   if (state.model !== null) params.set('model', state.model);
-  setSettings(params, state.settings);
+  setSettings(params, state.settings, defaults.value);
   // '%20' reads better than '+' in an address that people copy.
   return params.toString().replaceAll('+', '%20');
 }
 
-/** The settings as a text, for `settingsFrom`. */
+/** The settings as a text, for `settingsFrom`. It is the same whatever model is shown. */
 export function settingsText(settings: Settings): string {
   const params = new URLSearchParams();
-  setSettings(params, settings);
+  setSettings(params, settings, DEFAULTS);
   return params.toString();
 }
 
 /** The settings in a text, which may come from anywhere: what can't be used has its default. */
 export function settingsFrom(text: string): Settings {
-  return readSettings(new URLSearchParams(text), () => {});
+  return readSettings(new URLSearchParams(text), DEFAULTS, () => {});
 }

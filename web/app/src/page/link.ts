@@ -13,7 +13,7 @@ import { prompt } from '../writing/prompt';
 import { fetchParts } from './parts';
 import { chosenView, prompted, usualView } from './view';
 import { usualSettings } from '../settings/personal';
-import { settings } from '../settings/settings';
+import { settings, takeNamed } from '../settings/settings';
 
 /** A model that a link names. Nothing is fetched from its server before the reader agrees. */
 export interface Offer {
@@ -131,8 +131,9 @@ function applyFragment(): string | null {
     prompt.value = state.prompt;
     // A link says all: only an address without any begins with the reader's own preset and view.
     const says = location.hash.length > 1;
-    settings.value = says ? state.settings : usualSettings();
-    prompted.value = new URLSearchParams(location.hash.slice(1)).has('prompt');
+    const params = new URLSearchParams(location.hash.slice(1));
+    takeNamed(says ? state.settings : usualSettings(), new Set(params.keys()));
+    prompted.value = params.has('prompt');
     chosenView.value = says ? state.view : usualView.value;
     said.value = location.hash;
   });

@@ -8,7 +8,7 @@ import { ModelFields } from './model-fields';
 import { PageFields } from './page-fields';
 import { chosenPreset } from './presets';
 import { Presets, Samplers } from './sampler-fields';
-import { DEFAULTS, SETTING_NAMES, formatSetting, settings } from './settings';
+import { SETTING_NAMES, defaults, formatSetting, settings } from './settings';
 
 /** All settings. */
 export function Settings() {
@@ -56,7 +56,7 @@ function ToDefaults() {
       class="quiet"
       disabled={!changed}
       onClick={() => {
-        settings.value = { ...DEFAULTS };
+        settings.value = { ...defaults.value };
         chosenPreset.value = null;
       }}
     >

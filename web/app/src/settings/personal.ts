@@ -3,15 +3,16 @@ import { effect, signal } from '@preact/signals';
 import { usualView } from '../page/view';
 import { chosenLanguage, language, t } from '../texts';
 import { keepPersonal, loadPersonal, type Theme } from './choices';
-import { PRESETS, chosenPreset } from './presets';
-import { DEFAULTS, type Settings } from './settings';
+import { chosenPreset, presets } from './presets';
+import { defaults, type Settings } from './settings';
 
 /** The reader's choice of colours; null: the device's. */
 export const chosenTheme = signal<Theme | null>(null);
 
 /** The settings of a page whose address says nothing: the defaults, with the preset that the reader chose last. */
 export function usualSettings(): Settings {
-  return { ...DEFAULTS, ...(chosenPreset.value === null ? {} : PRESETS[chosenPreset.value]) };
+  const samplers = chosenPreset.value === null ? {} : presets.value[chosenPreset.value];
+  return { ...defaults.value, ...samplers };
 }
 
 /** Shows the page in these colours. */

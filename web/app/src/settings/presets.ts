@@ -1,6 +1,6 @@
 // Presets: the samplers set together, for readers who would rather say what they want than how.
 import { computed, signal } from '@preact/signals';
-import { DEFAULTS, change, settings, type Settings } from './settings';
+import { SAMPLER_NAMES, change, defaults, settings, type Samplers } from './settings';
 
 /** In the order in which they are shown. */
 export const CHOICE_NAMES = ['temperature', 'topP', 'topK', 'minP'] as const;
@@ -10,27 +10,28 @@ export const PENALTY_NAMES = [
   'presencePenalty',
   'frequencyPenalty',
 ] as const;
-const SAMPLER_NAMES = [...CHOICE_NAMES, ...PENALTY_NAMES];
-
-export type SamplerName = (typeof SAMPLER_NAMES)[number];
-export type Samplers = Pick<Settings, SamplerName>;
 export type PresetName = 'precise' | 'balanced' | 'wild';
 
 export function samplersOf(of: Samplers): Samplers {
   return Object.fromEntries(SAMPLER_NAMES.map((name) => [name, of[name]])) as unknown as Samplers;
 }
 
-export const PRESETS: Readonly<Record<PresetName, Samplers>> = {
-  precise: { ...samplersOf(DEFAULTS), temperature: 0.2, topP: 0.9 },
-  balanced: samplersOf(DEFAULTS),
-  wild: { ...samplersOf(DEFAULTS), temperature: 1.2, topK: 200, topP: 0.98, minP: 0.02 },
-};
-export const PRESET_NAMES = Object.keys(PRESETS) as PresetName[];
+export const PRESET_NAMES: readonly PresetName[] = ['precise', 'balanced', 'wild'];
+
+/** What each is; a model may bring the balanced one. */
+export const presets = computed<Readonly<Record<PresetName, Samplers>>>(() => {
+  const balanced = samplersOf(defaults.value);
+  return {
+    precise: { ...balanced, temperature: 0.2, topP: 0.9 },
+    balanced,
+    wild: { ...balanced, temperature: 1.2, topK: 200, topP: 0.98, minP: 0.02 },
+  };
+});
 
 /** The preset that these settings are; 'own' if they are none. */
 export function presetOf(of: Samplers): PresetName | 'own' {
   const same = (name: PresetName): boolean =>
-    SAMPLER_NAMES.every((sampler) => PRESETS[name][sampler] === of[sampler]);
+    SAMPLER_NAMES.every((sampler) => presets.value[name][sampler] === of[sampler]);
   return PRESET_NAMES.find(same) ?? 'own';
 }
 
@@ -46,6 +47,6 @@ export const chosenPreset = signal<PresetName | null>(null);
 export function choosePreset(name: PresetName | 'own'): void {
   if (preset.value === 'own') own.value = samplersOf(settings.value);
   chosenPreset.value = name === 'own' || name === 'balanced' ? null : name;
-  const samplers = name === 'own' ? own.value : PRESETS[name];
+  const samplers = name === 'own' ? own.value : presets.value[name];
   if (samplers !== null) change(samplers);
 }

@@ -4,16 +4,8 @@ import type { ComponentChildren } from 'preact';
 import { exact } from '../format';
 import { roomTexts } from './texts';
 import { Hint, NumberField, set } from './fields';
-import {
-  CHOICE_NAMES,
-  PENALTY_NAMES,
-  PRESET_NAMES,
-  choosePreset,
-  own,
-  preset,
-  type SamplerName,
-} from './presets';
-import { DEFAULTS, RANGES, change, settings } from './settings';
+import { CHOICE_NAMES, PENALTY_NAMES, PRESET_NAMES, choosePreset, own, preset } from './presets';
+import { RANGES, change, defaults, modelSamplers, settings, type SamplerName } from './settings';
 
 export function Presets() {
   const texts = roomTexts.value;
@@ -72,7 +64,8 @@ export function Samplers() {
   return (
     <Fold open={unfolded} title={texts.samplers}>
       <p class="hint">
-        {texts.samplersHint} {texts.default}
+        {texts.samplersHint}{' '}
+        {Object.keys(modelSamplers.value).length > 0 ? texts.modelDefault : texts.default}
       </p>
       {CHOICE_NAMES.map(field)}
       <Fold open={unfoldedPenalties} title={texts.penalties}>
@@ -94,19 +87,20 @@ function Sampler({ name }: { name: SamplerName }) {
 
 /** The button that goes back to a sampler's default. */
 function Back({ name }: { name: SamplerName }) {
-  if (settings.value[name] === DEFAULTS[name]) return null;
+  const usual = defaults.value[name];
+  if (settings.value[name] === usual) return null;
   return (
     <button
       type="button"
       class="quiet"
       aria-describedby={`set-${name}-label`}
       onClick={() => {
-        change({ [name]: DEFAULTS[name] });
+        change({ [name]: usual });
         // This button goes away.
         document.getElementById(`set-${name}`)?.focus();
       }}
     >
-      {roomTexts.value.backTo(exact(DEFAULTS[name]))}
+      {roomTexts.value.backTo(exact(usual))}
     </button>
   );
 }
@@ -114,7 +108,7 @@ function Back({ name }: { name: SamplerName }) {
 function Slider({ name, label, hint }: { name: SamplerName; label: string; hint: string }) {
   const { min, max, step } = RANGES[name];
   const value = settings.value[name];
-  const share = (DEFAULTS[name] - min) / (max - min);
+  const share = (defaults.value[name] - min) / (max - min);
   return (
     <div class="field">
       <div class="field-head">

@@ -1,6 +1,6 @@
 // The settings: what each may be, how a text from outside becomes a value, and the signal that holds them.
-import { signal } from '@preact/signals';
-import { GENERATE_RULES, LOAD_RULES, type KvType } from '@sluice/engine';
+import { batch, computed, signal } from '@preact/signals';
+import { GENERATE_RULES, LOAD_RULES, type KvType, type ModelSampling } from '@sluice/engine';
 import { t } from '../texts';
 import { joinStops, splitStops, type Stops } from './stops';
 
@@ -33,6 +33,19 @@ export interface Settings {
   /** Megabytes that a model may take; null: what this device allows. */
   memory: number | null;
 }
+
+export const SAMPLER_NAMES = [
+  'temperature',
+  'topP',
+  'topK',
+  'minP',
+  'repeatPenalty',
+  'repeatLastN',
+  'presencePenalty',
+  'frequencyPenalty',
+] as const;
+export type SamplerName = (typeof SAMPLER_NAMES)[number];
+export type Samplers = Pick<Settings, SamplerName>;
 
 export type SettingName = keyof Settings;
 export type NumberName = Exclude<SettingName, 'stop' | 'reasoning' | 'kvType'>;
@@ -102,6 +115,51 @@ export const DEFAULTS: Readonly<Settings> = {
 /** The settings in force. */
 export const settings = signal<Settings>({ ...DEFAULTS });
 
+/** What the model that is shown brings of its own. */
+export const modelSamplers = signal<Readonly<Partial<Samplers>>>({});
+
+/** The defaults with this model. */
+export const defaults = computed<Readonly<Settings>>(() => ({
+  ...DEFAULTS,
+  ...modelSamplers.value,
+}));
+
+/** Settings that an address names: they stay as they are when its model comes. */
+let named: ReadonlySet<string> = new Set();
+
+/** Takes the settings of an address that names some of them. */
+export function takeNamed(all: Settings, names: ReadonlySet<string>): void {
+  named = names;
+  settings.value = all;
+}
+
+/** The values of a model that the controls here can show. */
+function shownSamplers(own: ModelSampling): Partial<Samplers> {
+  const shown: Partial<Samplers> = {};
+  for (const name of SAMPLER_NAMES) {
+    const value = (own as Partial<Samplers>)[name];
+    if (value === undefined) continue;
+    const { min, max } = RANGES[name];
+    // It looks back at all tokens.
+    const wanted = name === 'repeatLastN' && value < 0 ? max : value;
+    shown[name] = Math.min(max, Math.max(min, wanted));
+  }
+  return shown;
+}
+
+/** A model is shown that brings these samplers (`ModelInfo.sampling`). Those that the reader has not changed become its own. */
+export function followModel(own: ModelSampling): void {
+  const before = defaults.peek();
+  batch(() => {
+    modelSamplers.value = shownSamplers(own);
+    const next = { ...settings.peek() };
+    for (const name of SAMPLER_NAMES)
+      if (next[name] === before[name] && !named.has(name)) next[name] = defaults.value[name];
+    if (SAMPLER_NAMES.some((name) => next[name] !== settings.peek()[name])) settings.value = next;
+  });
+  named = new Set();
+}
+
 export const SETTING_NAMES = Object.keys(DEFAULTS) as SettingName[];
 
 /** Changes some of the settings. */
@@ -164,14 +222,15 @@ export function parseSetting<Name extends SettingName>(
   return FORMS[name].parse(text);
 }
 
-/** The text that `parseSetting` reads back; null for the default, which needn't be said. */
+/** The text that `parseSetting` reads back; null for what it is in `base`, which needn't be said. */
 export function formatSetting<Name extends SettingName>(
   name: Name,
   from: Pick<Settings, Name>,
+  base: Pick<Settings, Name> = defaults.value,
 ): string | null {
   const { format } = FORMS[name];
   const text = format(from[name]);
-  return from[name] === null || text === format(DEFAULTS[name]) ? null : text;
+  return from[name] === null || text === format(base[name]) ? null : text;
 }
 
 /** Why `parseSetting` refuses a text, in words. */

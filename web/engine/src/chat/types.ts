@@ -1,7 +1,7 @@
 // The types of chat and completions: OpenAI's shapes, and what Sluice adds to them.
 import type { AsyncStream, ChatMessage, PromptProgress } from '../types.js';
 
-/** The fields of both kinds of request. Null and undefined stand for the default. */
+/** The fields of both kinds of request. Null and undefined stand for the default; the model's own (`info.sampling`) goes before the one named here. */
 export interface SamplingRequest {
   /** Ignored: an engine has one model. */
   model?: string | null | undefined;

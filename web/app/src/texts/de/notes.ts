@@ -13,6 +13,8 @@ export const notes: Texts = {
       'Verbindungen des Wortschatzes, die Token nennen, die er nicht hat, werden übergangen: {merges}.',
     no_bos_token:
       'Die Datei will ein Token vor jedem Text und sagt nicht, welches. Es wird keines gesetzt.',
+    sampling_value_unusable:
+      'Die Datei empfiehlt {value} für {key}; das ist nicht erlaubt. Es wird weggelassen.',
     context_beyond_training:
       'Der Kontext von {contextSize} Token ist größer als die {trained}, für die das Modell trainiert wurde. Was es ' +
       'darüber hinaus schreibt, ergibt vielleicht keinen Sinn.',

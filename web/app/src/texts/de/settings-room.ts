@@ -18,6 +18,7 @@ export const settingsRoom: typeof english = {
   samplersHint:
     'Bei jedem Schritt wägt das Modell alle Token ab. Hier steht, welche davon es nehmen darf.',
   default: 'Die Marke ist die Vorgabe.',
+  modelDefault: 'Die Marke ist die Vorgabe; die Datei dieses Modells hat dafür eigene Werte.',
   penalties: 'Gegen Wiederholungen',
   sampler: {
     temperature: {

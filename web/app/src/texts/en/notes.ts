@@ -21,6 +21,8 @@ export const notes: Texts = {
       'Merges of the vocabulary that name tokens it doesn’t have are skipped: {merges}.',
     no_bos_token:
       'The file wants a token before each prompt, and doesn’t say which. None is put there.',
+    sampling_value_unusable:
+      'The file recommends {value} for {key}, which is out of range. It is left out.',
     context_beyond_training:
       'The context of {contextSize} tokens is larger than the {trained} that the model was trained for. What it writes ' +
       'beyond them may make no sense.',

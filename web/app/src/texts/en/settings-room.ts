@@ -16,6 +16,7 @@ export const settingsRoom = {
   samplers: 'All controls',
   samplersHint: 'At each step the model weighs every token. These say which of them it may take.',
   default: 'The mark is the default.',
+  modelDefault: 'The mark is the default, for which this model’s file has values of its own.',
   penalties: 'Against repetition',
   sampler: {
     temperature: {
