@@ -2,9 +2,10 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 #include <variant>
+
+#include "base/decimal.h"
 
 namespace sluice {
 
@@ -50,9 +51,9 @@ double shortest(float value) {
   char text[32];
   for (int digits = 6; digits <= 9; ++digits) {
     std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
-    if (std::strtof(text, nullptr) == value) break;
+    if (static_cast<float>(read_decimal(text)) == value) break;
   }
-  return std::strtod(text, nullptr);
+  return read_decimal(text);
 }
 
 }  // namespace sluice

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 
+#include "base/decimal.h"
 #include "base/utf8.h"
 
 namespace sluice {
@@ -24,7 +24,7 @@ void append_shortest(std::string& out, double value, bool as_float) {
   char digits[40];
   for (int precision = 6; precision <= (as_float ? 9 : 17); ++precision) {
     std::snprintf(digits, sizeof digits, "%.*g", precision, value);
-    const double read = std::strtod(digits, nullptr);
+    const double read = read_decimal(digits);
     if (as_float ? static_cast<float>(read) == static_cast<float>(value) : read == value) break;
   }
   out.append(digits);

@@ -18,7 +18,7 @@ void sort_indices(std::span<uint32_t> indices,
                   bool (*precedes)(const void* context, uint32_t a, uint32_t b),
                   const void* context);
 
-// The same by precedes(a, b), for indices of 32 bits with or without a sign.
+// The same by precedes(a, b), for indices or ids of 32 bits with or without a sign.
 template <typename Index, typename Precedes>
 void sort_indices(std::vector<Index>& indices, const Precedes& precedes) {
   static_assert(std::is_integral_v<Index> && sizeof(Index) == sizeof(uint32_t));

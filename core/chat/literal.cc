@@ -78,7 +78,7 @@ class Masks {
     return nullptr;
   }
 
-  std::vector<bool> used_;  // by the prompt
+  std::vector<uint8_t> used_;  // by the prompt
   std::vector<Mask> masks_;
   uint32_t next_ = 0;
 };

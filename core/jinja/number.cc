@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
+#include "base/decimal.h"
 #include "jinja/text.h"
 
 namespace sluice::jinja {
@@ -32,7 +34,7 @@ std::string float_text(double value) {
   char text[40];
   for (int digits = 0; digits <= 16; ++digits) {
     std::snprintf(text, sizeof text, "%.*e", digits, value);
-    if (std::strtod(text, nullptr) == value) break;
+    if (read_decimal(text) == value) break;
   }
   // "-1.25e+02": its digits and its exponent.
   const std::string_view written = text;
@@ -82,17 +84,17 @@ std::optional<int64_t> parse_int(std::string_view text, int base) {
 std::optional<double> parse_float(std::string_view text) {
   std::string copy(text);
   if (copy.empty()) return std::nullopt;
-  // strtod also takes white space in front, hexadecimal numbers and "nan(...)".
   std::string word = copy[0] == '+' || copy[0] == '-' ? copy.substr(1) : copy;
   if (word.empty() || word[0] == '+' || word[0] == '-') return std::nullopt;
   if (!is_digit(word[0]) && word[0] != '.') {
     word = change_case(word, Case::lower);
-    if (word != "inf" && word != "infinity" && word != "nan") return std::nullopt;
-  } else if (word.find_first_not_of("0123456789.eE+-") != std::string::npos) {
-    return std::nullopt;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (word != "inf" && word != "infinity") return std::nullopt;
+    return copy[0] == '-' ? -kInfinity : kInfinity;
   }
-  char* end = nullptr;
-  const double value = std::strtod(copy.c_str(), &end);
+  const char* end = nullptr;
+  const double value = read_decimal(copy.c_str(), &end);
   if (end != copy.c_str() + copy.size()) return std::nullopt;
   return value;
 }

@@ -1,9 +1,11 @@
 #include "sample/dry.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/math.h"
+#include "base/order.h"
 
 namespace sluice {
 
@@ -90,7 +92,7 @@ std::span<const std::pair<int32_t, float>> Dry::penalties(std::span<const int32_
     if (longest_[id] == 0) repeated_.push_back(next);
     longest_[id] = std::max(longest_[id], length);
   }
-  std::sort(repeated_.begin(), repeated_.end());
+  sort_indices(repeated_, std::less<>());
   for (const int32_t id : repeated_) {
     const uint32_t length = std::exchange(longest_[static_cast<size_t>(id)], 0);
     if (would_break(id)) continue;

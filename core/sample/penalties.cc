@@ -1,8 +1,11 @@
 #include "sample/penalties.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <utility>
+
+#include "base/order.h"
 
 namespace sluice {
 namespace {
@@ -32,7 +35,7 @@ void TokenCounts::move_to(std::span<const int32_t> tokens, size_t begin, size_t 
 
 void TokenCounts::recount(std::span<const int32_t> window) {
   std::vector<int32_t> sorted(window.begin(), window.end());
-  std::sort(sorted.begin(), sorted.end());
+  sort_indices(sorted, std::less<>());
   counts_.clear();
   for (const int32_t id : sorted) {
     if (counts_.empty() || counts_.back().first != id) counts_.emplace_back(id, 0);

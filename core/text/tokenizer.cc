@@ -1,10 +1,12 @@
 #include "text/tokenizer.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <variant>
 
 #include "base/format.h"
+#include "base/order.h"
 #include "base/utf8.h"
 #include "text/bpe.h"
 #include "text/nfc.h"
@@ -193,7 +195,7 @@ Status Tokenizer::State::load_ends(const Gguf& gguf) {
     vocabulary.make_control(id);
     ends.push_back(id);
   }
-  std::sort(ends.begin(), ends.end());
+  sort_indices(ends, std::less<>());
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
   return {};
 }
@@ -203,7 +205,7 @@ Status Tokenizer::State::load_suppressed(const Gguf& gguf) {
   constexpr std::string_view kKey = "tokenizer.ggml.suppress_tokens";
   const MetadataValue* list = gguf.find(kKey);
   if (list == nullptr) return {};
-  std::vector<bool> chosen(static_cast<size_t>(vocabulary.size()));
+  std::vector<uint8_t> chosen(static_cast<size_t>(vocabulary.size()));
   std::optional<uint64_t> unknown;
   for (uint64_t i = 0; list->is_array() && i < list->count; ++i) {
     const auto id = list->as_i64(i);

@@ -1,6 +1,7 @@
 // Weights: single rows of tables, as of the embedding.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "quant/quant.h"
 #include "weights/weights.h"
@@ -18,6 +19,7 @@ void Weights::make_row_places(int index) {
   place.part.unit = place.part.piece.bytes;
   place.part.matrix = Matrix{all.type, 1, all.cols, nullptr, false};
   table.places.assign(static_cast<size_t>(std::min(single_.places, all.rows)), place);
+  table.rows.assign(table.places.size(), -1);
 }
 
 // Finds the pieces with bytes of the table in slots that are never evicted.
@@ -50,6 +52,17 @@ const Weights::Part* Weights::resident_part_with(const RowTable& table, int64_t 
   return nullptr;
 }
 
+// The place that a row has; null if it has none. A map would take 3 KB of a page's modules, and the
+// places are few.
+const Weights::RowPlace* Weights::place_of(const RowTable& table, int64_t row) {
+  const auto at = std::ranges::find(table.rows, row);
+  return at == table.rows.end() ? nullptr
+                                : &table.places[static_cast<size_t>(at - table.rows.begin())];
+}
+Weights::RowPlace* Weights::place_of(RowTable& table, int64_t row) {
+  return const_cast<RowPlace*>(place_of(std::as_const(table), row));
+}
+
 // A place whose row isn't in the last request and isn't being loaded; null if there is none.
 Weights::RowPlace* Weights::place_for_row(RowTable& table) {
   for (size_t i = 0; i < table.places.size(); ++i) {
@@ -73,23 +86,19 @@ bool Weights::rows_here(const Cursor& cursor, std::span<const int32_t> rows) {
 bool Weights::rows_of_table_here(RowTable& table, std::span<const int32_t> rows) {
   const Piece& whole = parts_[static_cast<size_t>(table.handle)].piece;
   for (const int64_t row : rows) {
-    if (const auto known = table.place_of_row.find(row); known != table.place_of_row.end())
-      table.places[known->second].request = row_requests_;
+    if (RowPlace* known = place_of(table, row); known != nullptr) known->request = row_requests_;
   }
   bool all = true;
   for (const int64_t row : rows) {
     if (resident_part_with(table, row) != nullptr) continue;
-    if (const auto known = table.place_of_row.find(row); known != table.place_of_row.end()) {
-      const Part& part = table.places[known->second].part;
-      all = all && part.done == part.piece.bytes;
+    if (const RowPlace* known = place_of(table, row); known != nullptr) {
+      all = all && known->part.done == known->part.piece.bytes;
       continue;
     }
     all = false;
     RowPlace* place = place_for_row(table);
     if (place == nullptr) continue;
-    table.place_of_row.erase(place->row);
-    table.place_of_row[row] = static_cast<size_t>(place - table.places.data());
-    place->row = row;
+    table.rows[static_cast<size_t>(place - table.places.data())] = row;
     place->request = row_requests_;
     Part& part = place->part;
     part.piece.first_row = whole.first_row + row;
@@ -107,7 +116,7 @@ std::vector<Want> Weights::row_wants() {
     for (RowPlace& place : table.places) {
       Part& part = place.part;
       const Piece& row = part.piece;
-      if (place.row < 0 || place.request != row_requests_ || part.asked > 0) continue;
+      if (place.request != row_requests_ || part.asked > 0) continue;
       wants.push_back({row.begin, {part.place, static_cast<size_t>(row.bytes)}, part.unit});
       part.asked = row.bytes;
     }
@@ -134,9 +143,8 @@ Status Weights::table_filled(RowTable& table, uint64_t offset, uint64_t n) {
     RowPlace* place = nullptr;
     {
       const std::lock_guard lock(mutex_);
-      const auto known = table.place_of_row.find(static_cast<int64_t>(row));
-      if (known != table.place_of_row.end() && table.places[known->second].on_the_way())
-        place = &table.places[known->second];
+      RowPlace* known = place_of(table, static_cast<int64_t>(row));
+      if (known != nullptr && known->on_the_way()) place = known;
     }
     // A read may include rows between those that are wanted.
     if (place != nullptr) SLUICE_TRY(receive(place->part, {at - first, next - first}, Form::file));
@@ -168,7 +176,7 @@ std::pair<const Matrix*, int64_t> Weights::matrix_with(int handle, int64_t row) 
   const RowTable& table = row_tables_[static_cast<size_t>(index)];
   if (const Part* part = resident_part_with(table, row); part != nullptr)
     return {&part->matrix, row - part->piece.first_row};
-  return {&table.places[table.place_of_row.find(row)->second].part.matrix, 0};
+  return {&place_of(table, row)->part.matrix, 0};
 }
 
 }  // namespace sluice

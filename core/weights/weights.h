@@ -33,7 +33,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -206,8 +205,7 @@ class Weights {
   // A place for one row of a SingleRows table. Its piece's slot is -1 - the table's index.
   struct RowPlace {
     Part part;
-    int64_t row = -1;      // the row that has it
-    uint64_t request = 0;  // the last one for this row
+    uint64_t request = 0;  // the last one for its row; 0: it has no row
     bool on_the_way() const { return part.asked > 0 && part.done < part.piece.bytes; }
   };
   struct RowTable {
@@ -216,8 +214,8 @@ class Weights {
     // Of these, those that aren't resident; -1: they don't have the whole table.
     std::atomic<int> missing_parts{-1};
     std::vector<RowPlace> places;
-    std::unordered_map<int64_t, size_t> place_of_row;  // only rows_here() changes it
-    size_t next_place = 0;                             // where place_for_row() looks first
+    std::vector<int64_t> rows;  // the one in each place, or -1; only rows_here() changes it
+    size_t next_place = 0;      // where place_for_row() looks first
   };
   // What is complete now that a range has arrived.
   struct Complete {
@@ -273,6 +271,8 @@ class Weights {
   bool tables_resident() const;
   bool rows_here(const Cursor& cursor, std::span<const int32_t> rows);
   bool rows_of_table_here(RowTable& table, std::span<const int32_t> rows);
+  static const RowPlace* place_of(const RowTable& table, int64_t row);
+  static RowPlace* place_of(RowTable& table, int64_t row);
   RowPlace* place_for_row(RowTable& table);
   Status table_filled(RowTable& table, uint64_t offset, uint64_t n);
   Status pack(const Part& part, const Complete& what, uint8_t* scratch) const;
@@ -306,7 +306,7 @@ class Weights {
   std::vector<uint8_t*> free_places_;
   std::vector<RowTable> row_tables_;    // in the order of SingleRows
   const Cursor* rows_user_ = nullptr;   // has asked for rows and not yet used them
-  uint64_t row_requests_ = 0;           // calls of rows_here()
+  uint64_t row_requests_ = 1;           // the last call of rows_here(), from 2 on
   std::vector<AlignedBuffer> scratch_;  // of one strip each, not in use
   std::atomic<int> resident_slots_{0};
   std::atomic<uint64_t> arrivals_{0};

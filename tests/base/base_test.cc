@@ -5,14 +5,18 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "../../native/bench/together.h"
 #include "base/aligned.h"
+#include "base/decimal.h"
 #include "base/format.h"
 #include "base/half.h"
 #include "base/math.h"
@@ -31,6 +35,87 @@ TEST(Half, EveryF16ValueSurvives) {
     if (std::isnan(value)) continue;
     EXPECT_EQ(f32_to_f16(value), bits);
   }
+}
+
+TEST(Decimal, ReadsAsStrtodDoes) {
+  std::vector<std::string> texts = {
+      "0",
+      "-0",
+      "+1",
+      "1.",
+      ".5",
+      "1e5",
+      "1E+05",
+      "12.5e-3x",
+      "1e",
+      "1e+",
+      "1.5.5",
+      "00012.50",
+      // halfway between two doubles, and just beside it
+      "9007199254740993",
+      "9007199254740992.99999999999999999999",
+      "9007199254740993.0000000000000001",
+      "9007199254740995",
+      "179769313486231580793728971405303415079934132710037826936173778980444968292764"
+      "75094664901797758720709633028641669288791094655554785194040263065748867150582068190890200070"
+      "8383676"
+      "27385484581771153176447573027006985557136695962284291481986083493647529271907416844436551070"
+      "4342711"
+      "559699508093042880177904174497791.999",
+      // the limits of what is finite and of what is normal, and less
+      "1.7976931348623157e308",
+      "1.7976931348623158e308",
+      "1.7976931348623159e308",
+      "1e309",
+      "1e99999999999",
+      "2.2250738585072014e-308",
+      "2.2250738585072011e-308",
+      "4.9e-324",
+      "2.4703282292062327e-324",
+      "2.4703282292062328e-324",
+      "2.5e-324",
+      "1e-400",
+      "-1e-99999999999",
+      "0e999999",
+      "0." + std::string(400, '0') + "123e401",
+      std::string(500, '7') + "e-200",
+      "1" + std::string(900, '0') + "1e-900",
+      "0.1" + std::string(1000, '0') + "1",
+      // exactly between two doubles, with more digits than are kept
+      "9007199254740993." + std::string(1000, '0'),
+      "9007199254740993." + std::string(1000, '0') + "1",
+  };
+  uint64_t state = 1;
+  const auto next = [&] { return state = state * 6364136223846793005u + 1442695040888963407u; };
+  for (int i = 0; i < 20000; ++i) {
+    const double value = std::bit_cast<double>(next());
+    if (!std::isfinite(value)) continue;
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*e", static_cast<int>(next() >> 32) % 20 + 1, value);
+    texts.emplace_back(text);
+    texts.push_back(std::to_string(next()) + "." + std::to_string(next()) + "e" +
+                    std::to_string(static_cast<int>(next() >> 33) % 330));
+  }
+  for (const std::string& text : texts) {
+    char* end = nullptr;
+    const double expected = std::strtod(text.c_str(), &end);
+    const char* behind = nullptr;
+    const double value = read_decimal(text.c_str(), &behind);
+    EXPECT_EQ(std::bit_cast<uint64_t>(value), std::bit_cast<uint64_t>(expected)) << text;
+    EXPECT_EQ(behind, end) << text;
+  }
+}
+
+TEST(Decimal, OtherTextsAreNoNumbers) {
+  for (const std::string text : {"", "-", ".", "-.", "e5", ".e5", "inf", "nan", " 1", "++1", "x"}) {
+    const char* end = nullptr;
+    EXPECT_EQ(read_decimal(text.c_str(), &end), 0) << text;
+    EXPECT_EQ(end, text.c_str()) << text;
+  }
+  const char* end = nullptr;
+  const char* hexadecimal = "0x10";
+  EXPECT_EQ(read_decimal(hexadecimal, &end), 0);
+  EXPECT_EQ(end, hexadecimal + 1);
 }
 
 TEST(Half, RoundsToNearestEven) {
