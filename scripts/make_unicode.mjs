@@ -37,15 +37,16 @@ function inLines(numbers, perLine) {
   return lines;
 }
 
-// Where each run of equal values starts: code point * factor + value.
-function runs(values, factor) {
-  const starts = [];
+// The runs of equal values: [distance from the start of the run before, value].
+function runs(values) {
+  const found = [];
+  let last = 0;
   for (let c = 0; c < CODE_POINTS; ++c) {
-    if (c === 0 || values[c] !== values[c - 1]) {
-      starts.push(`0x${(c * factor + values[c]).toString(16)}`);
-    }
+    if (c > 0 && values[c] === values[c - 1]) continue;
+    found.push([c - last, values[c]]);
+    last = c;
   }
-  return starts;
+  return found;
 }
 
 function classRanges() {
@@ -53,10 +54,17 @@ function classRanges() {
   for (const [name, value] of CLASSES) {
     for (const codePoint of property(name)) classes[codePoint] = value;
   }
+  const bytes = [];
+  const starts = runs(classes);
+  for (const [distance, value] of starts) varint(distance * 8 + value, bytes);
   return [
     heading(),
-    '// Where each run of one class starts, ascending: code point * 8 + CharClass.',
-    ...inLines(runs(classes, 8), 9),
+    '// For each run of one class, ascending: 8 times its distance from the one before, plus its',
+    '// CharClass, as LEB128.',
+    `constexpr uint32_t kRuns = ${starts.length};`,
+    'constexpr uint8_t kClasses[] = {',
+    ...inLines(bytes, 24),
+    '};',
   ];
 }
 
@@ -126,12 +134,12 @@ function nfcTables() {
     .filter((second) => second !== 0)
     .sort((a, b) => a - b);
   const bytes = [];
-  const starts = runs(combiningRanks(), 256).map(Number);
+  const starts = runs(combiningRanks());
   const ranks = [];
-  starts.forEach((start, i) => {
-    varint((start >> 8) - ((starts[i - 1] ?? 0) >> 8), ranks);
-    ranks.push(start & 255);
-  });
+  for (const [distance, rank] of starts) {
+    varint(distance, ranks);
+    ranks.push(rank);
+  }
   let last = { c: 0, first: 0 };
   for (const row of rows) {
     const change = row.first - last.first;

@@ -6,6 +6,7 @@
 
 #include "base/order.h"
 #include "base/utf8.h"
+#include "text/leb128.h"
 
 namespace sluice {
 namespace {
@@ -25,15 +26,6 @@ constexpr uint32_t kInvalid = 0x80000000u;  // a byte that is no character
 
 bool is_syllable(uint32_t c) { return c - kSyllables < kSyllableCount; }
 
-// Reads a LEB128, and moves `at` behind it.
-uint32_t read_number(const uint8_t*& at) {
-  uint32_t number = 0;
-  for (int shift = 0;; shift += 7) {
-    number |= (*at & 127u) << shift;
-    if (*at++ < 128) return number;
-  }
-}
-
 uint32_t code_point_of(const Utf8Char& c) {
   return c.valid ? c.code_point : kInvalid | c.code_point;
 }
@@ -44,7 +36,7 @@ Nfc::Nfc() {
   const uint8_t* at = kRanks;
   uint32_t start = 0;
   for (uint32_t i = 0; i < kRankRuns; ++i) {
-    start += read_number(at);
+    start += read_leb128(at);
     ranks_.push_back(start * 256 + *at++);
   }
   at = kDecomposed;
@@ -52,8 +44,8 @@ Nfc::Nfc() {
   std::array<bool, std::size(kSeconds)> composed{};
   Row row{0, 0, 0};
   for (uint32_t i = 0; i < kDecompositions; ++i) {
-    const uint32_t distance = read_number(at);
-    const uint32_t change = read_number(at);
+    const uint32_t distance = read_leb128(at);
+    const uint32_t change = read_leb128(at);
     row.whole += distance / 2;
     row.first += change % 2 == 0 ? change / 2 : ~(change / 2);
     row.second = distance % 2 == 0 ? 0 : kSeconds[*at / 2];
