@@ -2,7 +2,7 @@
 //
 // C's strtod would do. But the one of wasm's libc computes with 128 bits, and takes 13 KB of a
 // page's modules.
-#pragma once
+#pragma once  // face
 
 namespace sluice {
 
