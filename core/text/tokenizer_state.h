@@ -1,0 +1,48 @@
+// What a tokenizer is made of.
+#pragma once  // inside
+
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "text/bpe.h"
+#include "text/nfc.h"
+#include "text/special_tokens.h"
+#include "text/spm.h"
+#include "text/tokenizer.h"
+#include "text/vocab.h"
+
+namespace sluice {
+
+struct Tokenizer::State {
+  Vocab vocabulary;
+  std::variant<SpmEncoder, BpeEncoder> encoder;
+  SpecialTokens user_defined;  // found in every text
+  SpecialTokens all_special;   // found with parse_special
+  TokenId bos = kNoToken;
+  TokenId eos = kNoToken;
+  std::vector<TokenId> ends;  // in ascending order
+  std::vector<TokenId> prefix;
+  std::vector<TokenId> suppressed;  // in ascending order
+  bool space_prefix = false;
+  std::string_view model;
+  std::string_view pre_tokenizer;
+  bool spaces_to_signs = false;  // U+2581 stands for each space of a text before it is encoded
+  std::optional<Nfc> nfc;        // a text is put into this form before it is encoded
+  Notes warnings;
+
+  bool changes_text() const { return spaces_to_signs || nfc; }
+  void note_absent(std::string_view key, uint64_t id);
+  Result<TokenId> read_id(const Gguf& gguf, std::string_view key, TokenId absent = kNoToken);
+  Status load_spm(const Gguf& gguf);
+  Status load_bpe(const Gguf& gguf, std::optional<std::string_view> pre_name);
+  Status load_ends(const Gguf& gguf);
+  Status load_prefix(const Gguf& gguf, bool adds_bos, bool always = false);
+  Status load_suppressed(const Gguf& gguf);
+  Status collect_special();
+  // The most bytes of text that one id stands for; 0 if some bytes get no id.
+  size_t max_bytes_per_id() const;
+};
+
+}  // namespace sluice
