@@ -218,6 +218,9 @@ class Engine {
   // The files known so far, in their order; see create(). While a header is read, the last one is
   // its file, with 0 bytes.
   std::span<const FilePlace> files() const;
+  // Of all files together: as create() was told, otherwise as their headers say; 0 while neither
+  // is known. More than progress().total if a table is not loaded.
+  uint64_t file_bytes() const;
   LoadProgress progress() const;
   // What tells this model from others in a session's file (weights/identity.h). True: it is known.
   // False: it waits for weights, as a step() that returns `waiting` does, then call it again. If

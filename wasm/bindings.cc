@@ -110,10 +110,10 @@ class EngineHandle : private PackedKeeper {
     auto options = load_options_from_json(options_json);
     if (!options) return error_json(options.error());
     options_ = *options;
-    auto engine = Engine::create(options_, to_sizes(file_sizes),
-                                 access == "rereadable"  ? Access::rereadable
-                                 : access == "any_order" ? Access::any_order
-                                                         : Access::sequential);
+    access_ = access == "rereadable"  ? Access::rereadable
+              : access == "any_order" ? Access::any_order
+                                      : Access::sequential;
+    auto engine = Engine::create(options_, to_sizes(file_sizes), access_);
     if (!engine) return error_json(engine.error());
     engine_ = std::move(*engine);
     return "";
@@ -179,8 +179,8 @@ class EngineHandle : private PackedKeeper {
   }
 
   std::string inspect() const {
-    return has_tokenizer() ? inspect_json(engine_->header(), options_, engine_->progress().total)
-                           : header_missing();
+    if (!has_tokenizer()) return header_missing();
+    return inspect_json(engine_->header(), options_, engine_->file_bytes(), access_);
   }
   std::string notes() const { return notes_json(engine_ ? engine_->notes() : Notes()); }
   // Only once has_tokenizer().
@@ -230,6 +230,7 @@ class EngineHandle : private PackedKeeper {
 
   std::unique_ptr<Engine> engine_;
   LoadOptions options_;
+  Access access_ = Access::sequential;
   std::vector<double> packed_;  // three numbers for each chunk that the last filled() has packed
 };
 

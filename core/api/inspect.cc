@@ -131,8 +131,9 @@ Json types_json(const Gguf& header) {
   return types;
 }
 
-void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Notes& notes) {
-  auto plan = plan_memory(header, options);
+void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Access access,
+                   Notes& notes) {
+  auto plan = plan_memory(header, options, access);
   const auto tokenizer = Tokenizer::from_gguf(header);
   if (tokenizer) notes = tokenizer->warnings();
   if (plan && !tokenizer) plan = std::unexpected(tokenizer.error());
@@ -180,7 +181,8 @@ Json sampling_json(const ModelSampling& sampling) {
 
 }  // namespace
 
-std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size) {
+std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size,
+                         Access access) {
   const Json architecture = text_at(header, "general.architecture");
   Json out = Json::object();
   append(out, "architecture", architecture);
@@ -198,7 +200,7 @@ std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_
   const ModelSampling sampling = read_model_sampling(header);
   if (!sampling.given.empty()) append(out, "sampling", sampling_json(sampling));
   Notes notes;
-  append_memory(out, header, options, notes);
+  append_memory(out, header, options, access, notes);
   notes.insert(notes.end(), sampling.notes.begin(), sampling.notes.end());
   append(out, "notes", notes_list(notes));
   Json metadata = Json::object();

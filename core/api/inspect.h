@@ -10,7 +10,9 @@ namespace sluice {
 
 // Architecture, name, parameters, types, tokenizer, metadata (of an array, its length and first
 // elements), tensors, the memory plan or the reason why the file can't run, notes; `sampling` if
-// the file recommends values of options (engine/model_sampling.h).
-std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size);
+// the file recommends values of options (engine/model_sampling.h). `access`: how the model's bytes
+// come, for the memory plan.
+std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size,
+                         Access access = Access::rereadable);
 
 }  // namespace sluice

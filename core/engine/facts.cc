@@ -14,11 +14,15 @@ std::span<const FilePlace> Engine::files() const {
   return state_->has_layout ? state_->header.files : state_->parser.files();
 }
 
+uint64_t Engine::file_bytes() const {
+  const State& s = *state_;
+  return s.total_size == 0 && s.has_layout ? s.header.file_bytes() : s.total_size;
+}
+
 LoadProgress Engine::progress() const {
   const State& s = *state_;
-  LoadProgress progress{s.taken, s.total_size, s.taken, 0, 0};
+  LoadProgress progress{s.taken, file_bytes(), s.taken, 0, 0};
   if (!s.has_layout) return progress;
-  if (progress.total == 0) progress.total = s.header.file_bytes();
   // Of a table that is in no slot only single rows come.
   progress.total -= std::min(progress.total, s.left_out);
   if (s.weights->ready() || progress.loaded > progress.total) progress.loaded = progress.total;

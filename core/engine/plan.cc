@@ -311,6 +311,13 @@ std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& optio
                     std::move(facts));
 }
 
+// A stream brings tables when they come. Otherwise single rows come first and the table last; that
+// of layers' inputs, which is as large as the layers, only if its rows can't come again.
+Cut cut_for(Access access) {
+  const bool any_order = access != Access::sequential;
+  return {1, any_order, any_order, any_order && access != Access::rereadable};
+}
+
 Result<Plan> plan_as_told(const Gguf& header, const LoadOptions& options,
                           const PlanOverride& told) {
   const Cut cut{std::max(told.head_parts, 1), told.embedding_rows > 0, false, false};
@@ -333,11 +340,8 @@ Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access 
     plan.limit = std::max(limit, plan.memory.total());
     return plan;
   }
-  // A stream brings tables when they come. Otherwise single rows come first and the table last;
-  // that of layers' inputs, which is as large as the layers, only if its rows can't come again.
-  const bool any_order = access != Access::sequential;
   const bool reread = access == Access::rereadable;
-  SLUICE_ASSIGN(auto model, make_model(header, {1, any_order, any_order, any_order && !reread}));
+  SLUICE_ASSIGN(auto model, make_model(header, cut_for(access)));
   SLUICE_TRY(check_context(*model, options));
   const Planner planner(header, options, *model);
   const uint64_t least = reread ? planner.least() : 0;
@@ -363,15 +367,22 @@ Status check_memory(const Gguf& header, const LoadOptions& options, Access acces
   return {};
 }
 
-Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
+Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options, Access access) {
   SLUICE_TRY(check_load_options(options));
-  SLUICE_ASSIGN(auto model, make_model(header, {1, true, true, false}));
+  SLUICE_ASSIGN(auto model, make_model(header, cut_for(Access::rereadable)));
   SLUICE_TRY(check_context(*model, options));
   const Planner planner(header, options, *model);
   const Plan whole = plan_with(header, options, std::move(model), {}, kRowPlaces);
   MemoryPlan all = whole.memory;
   all.all = all.total();
   all.least = std::min(all.total(), planner.least());
+  if (access != Access::rereadable) {
+    SLUICE_ASSIGN(auto once, make_model(header, cut_for(access)));
+    MemoryPlan memory = plan_with(header, options, std::move(once), {}, kRowPlaces).memory;
+    memory.all = memory.total();
+    memory.least = all.least;
+    return memory;
+  }
   const uint64_t limit = options.memory_budget > 0 ? options.memory_budget : machine_memory();
   if (all.total() <= limit || all.least > limit) return all;
   SLUICE_ASSIGN(const Plan chosen, planner.share(limit));

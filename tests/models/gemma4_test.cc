@@ -136,6 +136,7 @@ TEST(Gemma4, OfAFileOnlyRowsAreRead) {
   EXPECT_TRUE(engine->ready());
   EXPECT_FALSE(engine->loaded());
   EXPECT_EQ(engine->progress().total, bytes.size() - table);
+  EXPECT_EQ(engine->file_bytes(), bytes.size());
   EXPECT_EQ(engine->progress().loaded, engine->progress().total);
   uint64_t in_slots = 0;
   for (const SlotView& slot : engine->slots()) in_slots += slot.bytes;
@@ -176,9 +177,16 @@ TEST(Gemma4, APlanHasTheTableOnlyWhereItsRowsCannotComeAgain) {
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(code_name(refused.error().code), code_name(Code::budget_too_small));
   }
-  options.memory_budget = plan->all + table + (1u << 20);
-  for (const Access once : {Access::sequential, Access::any_order})
+  for (const Access once : {Access::sequential, Access::any_order}) {
+    const auto all = plan_memory(*header, small(512), once);
+    ASSERT_TRUE(all.has_value());
+    EXPECT_GT(all->weights, table);
+    EXPECT_EQ(all->least, plan->least);
+    options.memory_budget = all->all;
     EXPECT_TRUE(check_memory(*header, options, once).has_value());
+    --options.memory_budget;
+    EXPECT_FALSE(check_memory(*header, options, once).has_value());
+  }
 }
 
 // Brings whatever is wanted, each byte of a slot once.

@@ -112,6 +112,7 @@ for (const flavour of NODE_FLAVOURS) {
     assert.equal(engine.loaded(), false);
     const progress = engine.progress();
     assert.ok(progress.total < 0.85 * bytes.length);
+    assert.equal(parse(engine.inspect()).fileBytes, bytes.length);
     assert.equal(progress.loaded, progress.total);
     // What is here isn't read again; what is new is, after all else is loaded.
     assert.deepEqual(texts(source, engine), expected);
