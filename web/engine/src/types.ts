@@ -377,7 +377,6 @@ export interface TensorInfo {
   offset: number;
 }
 
-/** What a file's header says: `sluice inspect --json`, with `bytes` and `fits`. What the header doesn't say is null. */
 /** The options of `generate` that a file may recommend (`general.sampling.*`). */
 export type ModelSampling = Readonly<
   Pick<
@@ -393,6 +392,7 @@ export type ModelSampling = Readonly<
   >
 >;
 
+/** What a file's header says: `sluice inspect --json`, with `bytes` and `fits`. What the header doesn't say is null. */
 export interface ModelInfo {
   architecture: string | null;
   name: string | null;
