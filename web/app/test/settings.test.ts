@@ -185,13 +185,16 @@ it('shows what a model brings within the range of the controls', () => {
   followModel({});
 });
 
-it('leaves what an address names when its model comes, and only then', () => {
+it('leaves what an address says whatever model comes, until the reader changes it', () => {
   takeNamed({ ...DEFAULTS }, new Set(['temperature']));
+  // The model of the page comes first.
+  followModel({});
   followModel({ temperature: 0.6, topK: 20 });
   expect(settings.value).toMatchObject({ temperature: 0.8, topK: 20 });
   change({ temperature: 0.6 });
   followModel({});
   expect(settings.value).toEqual(DEFAULTS);
+  takeNamed({ ...DEFAULTS }, new Set());
 });
 
 it('gives the library the samplers', () => {

@@ -124,12 +124,14 @@ export const defaults = computed<Readonly<Settings>>(() => ({
   ...modelSamplers.value,
 }));
 
-/** Settings that an address names: they stay as they are when its model comes. */
-let named: ReadonlySet<string> = new Set();
+/** What an address has said: until the reader changes it, it stays whatever model comes. Its own may come after another one. */
+let named: Partial<Samplers> = {};
 
 /** Takes the settings of an address that names some of them. */
 export function takeNamed(all: Settings, names: ReadonlySet<string>): void {
-  named = names;
+  named = Object.fromEntries(
+    SAMPLER_NAMES.filter((name) => names.has(name)).map((name) => [name, all[name]]),
+  );
   settings.value = all;
 }
 
@@ -154,10 +156,10 @@ export function followModel(own: ModelSampling): void {
     modelSamplers.value = shownSamplers(own);
     const next = { ...settings.peek() };
     for (const name of SAMPLER_NAMES)
-      if (next[name] === before[name] && !named.has(name)) next[name] = defaults.value[name];
+      if (next[name] === before[name] && next[name] !== named[name])
+        next[name] = defaults.value[name];
     if (SAMPLER_NAMES.some((name) => next[name] !== settings.peek()[name])) settings.value = next;
   });
-  named = new Set();
 }
 
 export const SETTING_NAMES = Object.keys(DEFAULTS) as SettingName[];
