@@ -45,17 +45,31 @@ export function makeModels(): void {
   fs.writeFileSync(stamp, '');
 }
 
-/** A model with random weights in the shape of a real one, 80 MB. It is kept for the next run. */
-export function makeBigModel(): { file: string; path: string } {
+/** A model with random weights in one of the maker's shapes. It is kept for the next run, until there is a newer maker. */
+function makeShape(shape: string, type: string): { file: string; path: string } {
   const maker = findMaker();
   if (maker === undefined) throw new Error(NO_NATIVE);
   const dir = path.join(MADE, 'big');
-  const file = 'smollm2-135m-q4_0.gguf';
-  if (!fs.existsSync(path.join(dir, file))) {
+  const file = `${shape}-${type.toLowerCase()}.gguf`;
+  const made = fs.statSync(path.join(dir, file), { throwIfNoEntry: false });
+  if (made === undefined || made.mtimeMs < fs.statSync(maker).mtimeMs) {
     fs.mkdirSync(dir, { recursive: true });
-    execFileSync(maker, [dir, '--big', 'smollm2-135m', '--type', 'Q4_0']);
+    const fresh = fs.mkdtempSync(path.join(dir, 'fresh-'));
+    execFileSync(maker, [fresh, '--big', shape, '--type', type]);
+    fs.renameSync(path.join(fresh, file), path.join(dir, file));
+    fs.rmdirSync(fresh);
   }
   return { file, path: path.join(dir, file) };
+}
+
+/** The shape of a real one, 80 MB. */
+export function makeBigModel(): { file: string; path: string } {
+  return makeShape('smollm2-135m', 'Q4_0');
+}
+
+/** One whose table of the layers' inputs, of which only rows are read, is nearly all of its 8.5 MB. */
+export function makeRowsModel(): { file: string; path: string } {
+  return makeShape('gemma4-inputs', 'Q8_0');
 }
 
 /** All models by the names that the model server gives them. */
@@ -84,6 +98,8 @@ export const KERNEL_MODELS = [
   'llama-f16.gguf',
   'llama-q6_k.gguf',
 ];
+/** Layers that get inputs of their own and read the keys of others; recurrent ones; weights that are folded. */
+export const FAMILY_MODELS = ['gemma4-q8_0.gguf', 'qwen35-q8_0.gguf', 'gemma3-folded-q8_0.gguf'];
 /** More ids than a tile of the GEMM, and not a multiple of one. */
 export const IDS = Array.from({ length: 37 }, (_, i) => 3 + ((i * 29) % 200));
 
@@ -91,6 +107,11 @@ export const IDS = Array.from({ length: 37 }, (_, i) => 3 + ((i * 29) % 200));
 export function programHash(name: string): string {
   const file = modelFiles().get(name);
   if (file === undefined) throw new Error(`make_models wrote no ${name}`);
+  return hashOf(file);
+}
+
+/** The same for a file. */
+export function hashOf(file: string): string {
   const printed = sluice('logits', file, '--tokens', IDS.join(','), '--hash', '--json');
   return (JSON.parse(printed) as { hash: string }).hash;
 }

@@ -1,4 +1,4 @@
-// The shapes of real models, for benches.
+// The shapes of real models, for benches, and one for tests of how models are read.
 #include <algorithm>
 
 #include "tiny_models.h"
@@ -112,6 +112,22 @@ std::vector<TinyModel> make_big_models() {
   gemma4.rope_freqs = true;
   gemma4.tied = true;
 
+  // Small, but its table of the layers' inputs is nearly all of the file, as in no real model.
+  TinyModel inputs = gemma4;
+  inputs.name = "gemma4-inputs";
+  inputs.n_vocab = 4096;
+  inputs.n_layers = 7;  // the third and the sixth see all
+  inputs.n_embd = 64;
+  inputs.n_heads = 4;
+  inputs.head_dim = 32;
+  inputs.local_head_dim = 16;
+  inputs.period = 3;
+  inputs.n_ff = 96;
+  inputs.n_shared = 4;
+  inputs.shared_ff = 160;
+  inputs.window = 10;
+  inputs.context = 512;
+
   TinyModel mixture = qwen;
   mixture.name = "qwen3-30b-a3b-6-layers";
   mixture.architecture = "qwen3moe";
@@ -139,7 +155,7 @@ std::vector<TinyModel> make_big_models() {
   delta.n_value_heads = 16;
   delta.context = 262144;
   delta.freq_base = 1e7f;
-  return {smollm, qwen, llama, large, lfm, gemma, gemma4, mixture, delta};
+  return {smollm, qwen, llama, large, lfm, gemma, gemma4, inputs, mixture, delta};
 }
 
 }  // namespace
