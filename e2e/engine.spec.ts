@@ -5,11 +5,13 @@ import path from 'node:path';
 import type * as Library from '@sluice/engine';
 import {
   BUNDLED,
+  FAMILY_MODELS,
   IDS,
   KERNEL_MODELS,
   makeBigModel,
   nativeBuilt,
   NO_NATIVE,
+  hashOf,
   programHash,
 } from './models';
 import { FAULTS } from './faults';
@@ -47,6 +49,43 @@ for (const name of KERNEL_MODELS) {
     for (const { how, hash: found } of results) expect(found, how).toBe(hash);
   });
 }
+
+/** Files that other programs wrote, of these families, with weights that are folded, and with blocks that only draft. */
+const OTHERS = path.join(ROOT, '../shared/models/tiny');
+const OTHER_FILES =
+  /^tiny-((gemma4|qwen35)-(f32|q8_0)|qwen35-mtp-f32|hadamard-(llama|qwen3|qwen3-v2|qwen35)-f32)\.gguf$/;
+
+test("models of all kinds of layers, also of other programs: all flavours give the program's bits", async ({
+  page,
+  site,
+  models,
+  hub,
+}) => {
+  test.skip(!nativeBuilt, NO_NATIVE);
+  const there = fs.existsSync(OTHERS) ? fs.readdirSync(OTHERS) : [];
+  const others = there.filter((name) => OTHER_FILES.test(name));
+  if (there.length > 0) expect(others).toHaveLength(9);
+  const own = FAMILY_MODELS.map((name) => models.models.get(name) ?? '');
+  await harness(page, site);
+  for (const file of [...own, ...others.map((name) => path.join(OTHERS, name))]) {
+    const { url } = hub.add(path.basename(file), file);
+    const found = await page.evaluate(
+      async ({ url, flavours, ids }) => {
+        const found: string[] = [];
+        for (const flavour of flavours) {
+          const engine = await window.library.Engine.load(url, { flavour });
+          for (const batch of [0, 1]) found.push((await engine.logits(ids, { batch })).hash);
+          await engine.close();
+        }
+        return found;
+      },
+      { url, flavours: FLAVOURS, ids: IDS },
+    );
+    const hash = hashOf(file);
+    const right = FLAVOURS.flatMap(() => [hash, hash]);
+    expect(found, file).toEqual(right);
+  }
+});
 
 test('a stalled body ends with download_failed, after the time that was given', async ({
   page,
