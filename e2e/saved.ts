@@ -20,10 +20,20 @@ export interface Written {
 
 /** The tokens that the program writes with the session in a file: behind it, or behind a prompt. */
 export function program(kvType: string, session: string, ...args: string[]): Written[] {
+  return programWith(BUNDLED, kvType, session, ...args);
+}
+
+/** The same with another model. */
+export function programWith(
+  model: string,
+  kvType: string,
+  session: string,
+  ...args: string[]
+): Written[] {
   const out = execFileSync(
     SLUICE,
     [
-      ...['run', '-m', BUNDLED, '--json', '-n', String(TOKENS), '--top-logprobs', '5'],
+      ...['run', '-m', model, '--json', '-n', String(TOKENS), '--top-logprobs', '5'],
       ...['--ignore-eos', '--kv-type', kvType, '--session', session, ...args],
     ],
     { encoding: 'utf8', input: '' },

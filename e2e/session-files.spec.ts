@@ -3,31 +3,36 @@ import fs from 'node:fs';
 import { expect, test } from './fixtures';
 import { harness, type LibraryWindow } from './library';
 import { BUNDLED, NO_NATIVE, nativeBuilt, sluice } from './models';
-import { base64, goOn, OPTIONS, program, PROMPT, TOKENS } from './saved';
+import { base64, goOn, OPTIONS, program, programWith, PROMPT, TOKENS, type Written } from './saved';
 
 declare const window: LibraryWindow;
 
 test.skip(!nativeBuilt, NO_NATIVE);
 
-for (const [flavour, threads, kvType] of [
-  ['simd', 1, 'f16'],
-  ['relaxed-mt', 2, 'q8_0'],
-  ['relaxed', 1, 'f32'],
+for (const [flavour, threads, kvType, name] of [
+  ['simd', 1, 'f16', 'stories.gguf'],
+  ['relaxed-mt', 2, 'q8_0', 'stories.gguf'],
+  ['relaxed', 1, 'f32', 'stories.gguf'],
+  // What windows hold, and what sums up the past.
+  ['relaxed-mt', 2, 'f16', 'gemma4-q8_0.gguf'],
+  ['simd', 1, 'q8_0', 'qwen35-q8_0.gguf'],
 ] as const) {
-  test(`${flavour}, ${kvType}: a session goes to the page and back`, async ({
+  test(`${name}, ${flavour}, ${kvType}: a session goes to the page and back`, async ({
     page,
     site,
     models,
   }, info) => {
     const file = info.outputPath('a.sluice');
-    program(kvType, file, '-p', PROMPT, '--seed', '11');
+    const model = models.models.get(name) ?? '';
+    const write = (...args: string[]): Written[] => programWith(model, kvType, file, ...args);
+    write('-p', PROMPT, '--seed', '11');
     const begun = base64(file);
-    const expected = [program(kvType, file)];
+    const expected = [write()];
     const after = base64(file);
-    expected.push(program(kvType, file));
+    expected.push(write());
     await harness(page, site);
     const found = await page.evaluate(goOn, {
-      url: models.good('stories.gguf'),
+      url: models.good(name),
       load: { flavour, threads, kvType },
       begun,
       options: OPTIONS,
@@ -39,7 +44,7 @@ for (const [flavour, threads, kvType] of [
     expect(found.saved).toBe(after);
     expect(found.refused).toEqual(['bad_file', 'bad_file', 'bad_file']);
     fs.writeFileSync(file, Buffer.from(found.ours, 'base64'));
-    expect(program(kvType, file)).toEqual(found.next);
+    expect(write()).toEqual(found.next);
     expect(found.next).toHaveLength(TOKENS);
   });
 }

@@ -1,6 +1,7 @@
 // Sessions of one model in the browser: each has the same text and bits as alone.
 import { expect, test } from './fixtures';
 import { harness, type LibraryWindow } from './library';
+import { NO_NATIVE, nativeBuilt } from './models';
 
 declare const window: LibraryWindow;
 
@@ -135,3 +136,55 @@ test('a clone goes another way in the middle of a chunk; a session that is cut g
   // Both sessions are gone; only the engine's own is left.
   expect(found.after).toBeLessThan(found.held);
 });
+
+for (const name of ['gemma4-q8_0.gguf', 'qwen35-q8_0.gguf']) {
+  test(`${name}: clones and a session that is cut write as alone`, async ({
+    page,
+    site,
+    models,
+  }) => {
+    test.skip(!nativeBuilt, NO_NATIVE);
+    await harness(page, site);
+    const found = await page.evaluate(
+      async ({ url, prompt }) => {
+        const engine = await window.library.Engine.load(url, { contextSize: 512 });
+        const collect = async (
+          session: { generate: typeof engine.generate },
+          ids: number[],
+        ): Promise<number[]> => {
+          const written: number[] = [];
+          const options = { seed: 3, maxTokens: 12, ignoreEos: true };
+          for await (const { id } of session.generate(ids, options)) written.push(id);
+          return written;
+        };
+        const first = engine.session();
+        await collect(first, prompt);
+        const known = await first.tokens();
+        const copy = first.clone();
+        const ways = [
+          [...known, 11],
+          [...known, 12],
+          [...known.slice(0, 100), 13],
+        ] as const;
+        const texts = await Promise.all([
+          collect(first, [...ways[0]]),
+          collect(copy, [...ways[1]]),
+        ]);
+        const reused = copy.stats.reusedTokens;
+        await copy.truncate(100);
+        texts.push(await collect(copy, [...ways[2]]));
+        const alone: number[][] = [];
+        for (const ids of ways) {
+          const session = engine.session();
+          alone.push(await collect(session, [...ids]));
+          await session.close();
+        }
+        await engine.close();
+        return { texts, alone, reused, known: known.length };
+      },
+      { url: models.good(name), prompt: LONG.slice(0, 200) },
+    );
+    expect(found.texts).toEqual(found.alone);
+    expect(found.reused).toBe(found.known);
+  });
+}
