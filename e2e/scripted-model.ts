@@ -33,7 +33,12 @@ export interface ScriptedModel {
    * With `enable_thinking: false` an answer begins behind it. Default false: marks are text.
    */
   thinking?: boolean;
+  /** Samplers that the file recommends, by the names behind `general.sampling.`: `temp`, `top_p`. */
+  sampling?: Readonly<Record<string, number>>;
 }
+
+/** Whole numbers: others are written as floats. */
+const WHOLE = new Set(['top_k', 'penalty_last_n']);
 
 const MADE = fileURLToPath(new URL('../build/e2e-models/scripted/', import.meta.url));
 
@@ -57,13 +62,17 @@ export function scriptedModel(model: ScriptedModel): string {
 
 /** The same as the file's bytes. */
 export function scriptedModelBytes(model: ScriptedModel): Buffer {
-  const { name, scripts, contextLength = 8192, thinking = false } = model;
+  const { name, scripts, contextLength = 8192, thinking = false, sampling = {} } = model;
   if (scripts.length === 0 || scripts.length > 10)
     throw new Error(`there are ${scripts.length} scripts; expected 1 to 10`);
   const tokens = makeTokens(scripts, thinking);
   const file = new Gguf();
   file.text('general.architecture', 'gemma3');
   file.text('general.name', name);
+  for (const [key, value] of Object.entries(sampling)) {
+    if (WHOLE.has(key)) file.count(`general.sampling.${key}`, value);
+    else file.number(`general.sampling.${key}`, value);
+  }
   for (const [key, value] of Object.entries({
     block_count: 1,
     context_length: contextLength,

@@ -2,6 +2,7 @@
 import type { Locator, Page } from '@playwright/test';
 import { expect, test, type AppPage } from './fixtures';
 import { HEIGHTS, violations } from './looks';
+import { scriptedModel } from './scripted-model';
 import { MORE } from './tags';
 
 function dialog(page: Page): Locator {
@@ -65,6 +66,65 @@ test('a preset sets all samplers, and own ones are not lost', async ({ app, page
   await page.getByRole('button', { name: 'Back to the defaults' }).click();
   await expect(radio(page, 'Balanced')).toBeChecked();
   await expect(page).toHaveURL(`${app.site.url}#view=write`);
+});
+
+/** Its file recommends samplers. */
+const RECOMMENDS = {
+  name: 'Own samplers',
+  scripts: ['One.', 'Two.'],
+  sampling: { temp: 0.6, top_k: 20, top_p: 0.95, min_p: 0, penalty_repeat: 1.05 },
+};
+
+test("a model's own samplers are the defaults; what the reader or a link says goes before", async ({
+  app,
+  page,
+  hub,
+}) => {
+  const file = hub.add('own.gguf', scriptedModel(RECOMMENDS));
+  const shows = async (samplers: Record<string, string>): Promise<void> => {
+    for (const [label, value] of Object.entries(samplers))
+      await expect(page.getByLabel(label)).toHaveValue(value);
+  };
+  await app.open();
+  await app.openSettings();
+  await page.getByLabel('Top-k').fill('33');
+  await app.closeDialog();
+  await app.loadAddress(file.url);
+  await app.ready(RECOMMENDS.name);
+  await app.openSettings();
+  await shows({ Temperature: '0.6', 'Top-k': '33', 'Top-p': '0.95', 'Min-p': '0' });
+  await expect(dialog(page)).toContainText('for which this model’s file has values of its own');
+  await page.getByLabel('Temperature').fill('0.8');
+  const back = dialog(page).getByRole('button', { name: /^Back to [\d.]+$/ });
+  await expect(back).toHaveText(['Back to 0.6', 'Back to 20']);
+  // What differs from the model's own is in the address, and stays.
+  await expect(page).toHaveURL(/[#&]temperature=0\.8&topK=33$/);
+  await page.reload();
+  await app.ready(RECOMMENDS.name);
+  await app.openSettings();
+  await shows({ Temperature: '0.8', 'Top-k': '33', 'Top-p': '0.95' });
+  await back.first().click();
+  await shows({ Temperature: '0.6', 'Top-k': '33' });
+  await page.getByRole('button', { name: 'Back to the defaults' }).click();
+  await shows({ Temperature: '0.6', 'Top-k': '20', 'Top-p': '0.95' });
+  await expect(radio(page, 'Balanced')).toBeChecked();
+  await expect(page).not.toHaveURL(/temperature|topK/);
+  await app.closeDialog();
+  await app.goBack();
+  await app.ready();
+  await app.openSettings();
+  await shows({ Temperature: '0.8', 'Top-k': '40' });
+  await expect(dialog(page)).not.toContainText('values of its own');
+
+  // The page's own model is shown until the reader agrees to fetch the link's.
+  const other = hub.add('other.gguf', scriptedModel(RECOMMENDS));
+  await page.goto('about:blank');
+  await app.open(`#temperature=0.8&model=${encodeURIComponent(other.url)}`);
+  await app.offer.getByRole('button', { name: 'Show what it is' }).click();
+  await app.offer.getByRole('button', { name: /^Download/ }).click();
+  await app.ready(RECOMMENDS.name);
+  await app.openSettings();
+  await shows({ Temperature: '0.8', 'Top-k': '20' });
 });
 
 test('the penalties are folded, and change the text', async ({ app, page }) => {
