@@ -53,8 +53,8 @@ const SHELF = {
   },
   'gemma-4-e2b': {
     first: false,
-    en: 'chat in many languages on a laptop; a token reads only a part of the file',
-    de: 'Gespräche in vielen Sprachen auf einem Laptop; ein Token liest nur einen Teil der Datei',
+    en: 'chat in many languages on a laptop; takes much less memory than its file',
+    de: 'Gespräche in vielen Sprachen auf einem Laptop; braucht viel weniger Speicher, als die Datei groß ist',
   },
 };
 
