@@ -154,6 +154,7 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, No
           {"kvType", options.kv_type},
           {"weights", plan->weights},
           {"kv", plan->kv},
+          {"kvChunk", plan->kv_chunk},
           {"activations", plan->activations},
           {"constant", plan->constant},
           {"start", plan->before_first_token()},
@@ -163,6 +164,7 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, No
           {"budget", plan->budget},
           {"rereadBytes", plan->reread},
           {"bytesPerToken", plan->per_token},
+          {"leftOutBytes", plan->left_out},
           {"session", plan->session}});
   append(out, "supported", true);
 }

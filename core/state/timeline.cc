@@ -221,6 +221,12 @@ uint64_t Timeline::bytes_for(int64_t positions) const {
   return bytes + std::min(all, marks + allowance_);
 }
 
+uint64_t Timeline::bytes_per_chunk() const {
+  uint64_t bytes = 0;
+  for (const KvCache& cache : caches_) bytes += cache.whole_pass() ? cache.chunk_bytes() : 0;
+  return bytes;
+}
+
 uint64_t Timeline::growth(int64_t keep, int64_t end) const {
   const Marks pass = marks_of_pass(std::min(keep, positions()), end);
   const std::vector<int64_t> marks = pass.all();

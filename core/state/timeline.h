@@ -36,6 +36,9 @@ class Timeline {
 
   // Bytes of so many positions at most, with all marks that may be there.
   uint64_t bytes_for(int64_t positions) const;
+  // Of these, those that each chunk of kKvChunk positions adds. The others are bounded: of windows,
+  // of recurrent states and of marks.
+  uint64_t bytes_per_chunk() const;
 
   // The tokens that were computed; a pass under way doesn't count.
   std::span<const TokenId> tokens() const { return tokens_; }
