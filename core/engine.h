@@ -134,6 +134,8 @@ struct MemoryPlan {
   uint64_t weights = 0;
   uint64_t kv = 0;           // keys and values of all sessions, for the whole context, and what
                              // recurrent layers keep
+  uint64_t kv_chunk = 0;     // of kv, what each 256 tokens of the context add; the rest, of windows
+                             // and of recurrent states, is bounded, however long the context
   uint64_t activations = 0;  // for a prompt that fills the context, and the logits
   uint64_t constant = 0;     // threads' scratch, header, tokenizer, code and stacks
   uint64_t budget = 0;       // that was asked for; 0: none
@@ -143,6 +145,7 @@ struct MemoryPlan {
   // Bytes that are read again for every pass; of experts those that a token uses, at most.
   uint64_t reread = 0;
   uint64_t per_token = 0;  // weight bytes read to decode one token
+  uint64_t left_out = 0;   // bytes of the file in a table of which only rows are read
   uint64_t session = 0;    // what a further session takes at most, of keys and values, activations
                            // and logits of one position
   uint64_t total() const { return weights + kv + activations + constant; }

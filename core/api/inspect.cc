@@ -155,6 +155,7 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Ac
           {"kvType", options.kv_type},
           {"weights", plan->weights},
           {"kv", plan->kv},
+          {"kvChunk", plan->kv_chunk},
           {"activations", plan->activations},
           {"constant", plan->constant},
           {"start", plan->before_first_token()},
@@ -164,6 +165,7 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Ac
           {"budget", plan->budget},
           {"rereadBytes", plan->reread},
           {"bytesPerToken", plan->per_token},
+          {"leftOutBytes", plan->left_out},
           {"session", plan->session}});
   append(out, "supported", true);
 }

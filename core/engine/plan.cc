@@ -68,14 +68,14 @@ Status check_context(const Model& model, const LoadOptions& options) {
 MemoryPlan beside_weights(const Gguf& header, const LoadOptions& options, const Model& model,
                           int64_t context) {
   MemoryPlan memory;
-  const uint64_t kv =
-      Timeline(model.layers(), kv_type_named(options.kv_type), options.snapshot_memory)
-          .bytes_for(context);
+  const Timeline timeline(model.layers(), kv_type_named(options.kv_type), options.snapshot_memory);
+  const uint64_t kv = timeline.bytes_for(context);
   const uint64_t own = Pass::session_bytes(model, context, 1);
   const auto sessions = static_cast<uint64_t>(options.sessions);
   const int64_t rows = std::min(options.logit_positions, context);
   memory.session = kv + own;
   memory.kv = sessions * kv;
+  memory.kv_chunk = sessions * timeline.bytes_per_chunk();
   memory.activations = Pass::shared_bytes(model, context) + (sessions - 1) * own +
                        Pass::session_bytes(model, context, rows);
   // The header is kept. The tokenizer that is made from it is about as large again.
@@ -125,6 +125,7 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   memory.reread = reread_bytes(*model, sizes, plan.shared);
   memory.budget = options.memory_budget;
   memory.per_token = model->weight_bytes_per_token();
+  memory.left_out = model->bytes_left_out();
   memory.least = memory.total();
   plan.fixed = memory.weights + memory.constant + Pass::shared_bytes(*model, context);
   plan.model = std::move(model);

@@ -17,6 +17,7 @@ namespace sluice {
 struct PassCursor {
   std::vector<TokenId> tokens;  // the prompt, then what was generated
   size_t n_prompt = 0;
+  size_t mark = 0;  // in the prompt or its end, to where the session can go back (Timeline::mark)
   // The pass computes tokens[begin, end).
   size_t begin = 0;
   size_t end = 0;
@@ -33,6 +34,8 @@ struct PassCursor {
   std::unique_ptr<Weights::Cursor> weights;
 
   size_t n_tokens() const { return end - begin; }
+  // For Timeline::mark_later: the prompt's end is marked when it is computed.
+  int64_t mark_ahead() const { return mark < n_prompt ? static_cast<int64_t>(mark) : 0; }
   std::span<const TokenId> pass_tokens() const {
     return std::span(tokens).subspan(begin, n_tokens());
   }

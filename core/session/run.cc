@@ -72,6 +72,7 @@ Status Session::State::begin_pass() {
   // Before anything changes, so that a session that is refused keeps what it has.
   SLUICE_TRY(check_memory_for(cursor.begin, cursor.end, cursor.n_tokens()));
   timeline.cut(static_cast<int64_t>(cursor.begin));
+  timeline.mark_later(cursor.mark_ahead());
   SLUICE_TRY(runtime.pass->begin(pass, timeline, cursor.pass_tokens()));
   cursor.start_pass();
   run->clock.mark.reset();
@@ -165,7 +166,7 @@ Status Session::State::after_pass() {
   timeline.commit();
   cursor.pass_started = false;
   const bool prompt_done = cursor.end >= cursor.n_prompt;
-  if (cursor.end == cursor.n_prompt) timeline.mark();
+  if (cursor.end == cursor.n_prompt && cursor.mark == cursor.n_prompt) timeline.mark();
   if (run->gives_results()) {
     cursor.begin = cursor.end;
     cursor.end = std::min(cursor.n_prompt, cursor.begin + cursor.batch);

@@ -174,13 +174,29 @@ Status Session::start(std::span<const TokenId> prompt, const GenerateOptions& op
   return s.begin(prompt, options, Clock::now());
 }
 
+namespace {
+
+// Behind a chat's last message, and before what asks for the reply: perhaps the marks of a
+// reasoning, which templates leave out where the reply is in the past. So this is where the next
+// prompt has still the same tokens. All of the prompt if there is no such place near its end.
+size_t end_of_messages(std::span<const TokenId> prompt, const Tokenizer& tokenizer) {
+  constexpr size_t kMostBehind = 32;
+  const size_t n = prompt.size();
+  for (size_t end = n; end > 1 && n - end < kMostBehind; --end)
+    if (tokenizer.is_end(prompt[end - 1])) return end;
+  return n;
+}
+
+}  // namespace
+
 Status Session::start_reply(std::span<const TokenId> prompt, const GenerateOptions& options,
                             const ReplyFormat& format, int64_t thinking_tokens,
                             std::optional<Clock::time_point> asked) {
   State& s = *state_;
   if (running()) return busy();
   SLUICE_TRY(check_generate(options, *s.runtime.tokenizer));
-  SLUICE_TRY(s.begin(prompt, options, asked.value_or(Clock::now())));
+  SLUICE_TRY(s.begin(prompt, options, asked.value_or(Clock::now()), {},
+                     end_of_messages(prompt, *s.runtime.tokenizer)));
   s.run->generation->write_reply(format, thinking_tokens,
                                  s.runtime.tokenizer->is_special(prompt.back()));
   return {};
@@ -216,7 +232,7 @@ Run& Session::State::reset_run(Clock::time_point asked) {
 }
 
 Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOptions& how,
-                             Clock::time_point asked, const ResumePoint& from) {
+                             Clock::time_point asked, const ResumePoint& from, size_t mark) {
   SLUICE_TRY(check_has_head(*runtime.model));
   SLUICE_TRY(check_prompt(prompt, *runtime.tokenizer));
   if (prompt.size() >= runtime.context_size) {
@@ -227,6 +243,8 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
         {{"tokens", prompt.size()}, {"room", runtime.context_size - 1}});
   }
   const size_t reused = reusable(prompt);
+  mark = mark <= reused ? prompt.size() : std::min(mark, prompt.size());
+  timeline.mark_later(mark < prompt.size() ? static_cast<int64_t>(mark) : 0);
   Results results;
   results.logits.chosen = {prompt.size() - 1};
   const ResultBytes bytes = result_bytes(*runtime.model, results, prompt.size());
@@ -242,6 +260,7 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   run->clock.started = Clock::now();
   run->cursor.tokens.assign(prompt.begin(), prompt.end());
   run->cursor.n_prompt = run->cursor.end = prompt.size();
+  run->cursor.mark = mark;
   run->cursor.begin = reused;
   stats.prompt_tokens = static_cast<int64_t>(prompt.size());
   stats.reused_tokens = static_cast<int64_t>(reused);
@@ -287,7 +306,7 @@ Status Session::start_results(std::span<const TokenId> ids, int64_t batch, const
   run.clock.started = run.clock.asked;
   run.results = wanted;
   run.cursor.tokens.assign(ids.begin(), ids.end());
-  run.cursor.n_prompt = ids.size();
+  run.cursor.n_prompt = run.cursor.mark = ids.size();
   run.cursor.batch = run.cursor.end = pass_tokens;
   s.stats.prompt_tokens = static_cast<int64_t>(ids.size());
   return {};

@@ -84,8 +84,9 @@ struct Session::State {
   size_t reusable(std::span<const TokenId> prompt) const;
   Status check_room(const Encoding& encoding) const;
   Status encode_slice();
+  // `mark`: of PassCursor, if it lies behind what is reused; else the prompt's end.
   Status begin(std::span<const TokenId> prompt, const GenerateOptions& how, Clock::time_point asked,
-               const ResumePoint& from = {});
+               const ResumePoint& from = {}, size_t mark = SIZE_MAX);
   Run& reset_run(Clock::time_point asked);
   void end_run();
 

@@ -48,10 +48,15 @@ std::vector<int64_t> Timeline::Marks::states() const {
   return positions;
 }
 
+// A recurrent state of a mark stands before its last token. With a mark to come, what comes behind
+// that state has the token, too: it was placed where two prompts are the same.
 Timeline::Marks Timeline::marks_up_to(int64_t n) const {
   Marks marks = marks_;
-  for (std::vector<int64_t>* some : {&marks.prompt_ends, &marks.more})
-    while (!some->empty() && some->back() > n) some->pop_back();
+  const auto drop_behind = [](std::vector<int64_t>& some, int64_t last) {
+    while (!some.empty() && some.back() > last) some.pop_back();
+  };
+  drop_behind(marks.prompt_ends, recurrent_.any() && later_ > n ? n + 1 : n);
+  drop_behind(marks.more, n);
   return marks;
 }
 
@@ -60,10 +65,16 @@ Timeline::Marks Timeline::marks_up_to(int64_t n) const {
 Timeline::Marks Timeline::marks_of_pass(int64_t begin, int64_t end) const {
   Marks marks = marks_up_to(begin);
   if (!needs_marks()) return marks;
+  bool later = later_ > begin && later_ <= end;
   for (int64_t mark = (begin / kKvChunk + 1) * kKvChunk; mark <= end; mark += kKvChunk) {
+    if (later && later_ < mark) {
+      add_prompt_end(marks, later_);
+      later = false;
+    }
     marks.more.push_back(mark);
     thin(marks, mark);
   }
+  if (later) add_prompt_end(marks, later_);
   return marks;
 }
 
@@ -88,19 +99,22 @@ void Timeline::thin(Marks& marks, int64_t end) const {
   while (!more.empty() && bytes() > allowance_) more.erase(more.begin());
 }
 
+// The oldest of three becomes one of the others.
+void Timeline::add_prompt_end(Marks& marks, int64_t position) const {
+  std::vector<int64_t>& ends = marks.prompt_ends;
+  if (!ends.empty() && ends.back() >= position) return;
+  ends.push_back(position);
+  if (ends.size() <= 2) return;
+  const int64_t oldest = ends.front() - (recurrent_.any() ? 1 : 0);
+  auto at = marks.more.begin();
+  while (at != marks.more.end() && *at < oldest) ++at;
+  marks.more.insert(at, oldest);
+  ends.erase(ends.begin());
+  thin(marks, position);
+}
+
 void Timeline::mark() {
-  std::vector<int64_t>& ends = marks_.prompt_ends;
-  const int64_t end = positions();
-  if (!ends.empty() && ends.back() == end) return;
-  ends.push_back(end);
-  if (ends.size() > 2) {
-    const int64_t position = ends.front() - (recurrent_.any() ? 1 : 0);
-    auto at = marks_.more.begin();
-    while (at != marks_.more.end() && *at < position) ++at;
-    marks_.more.insert(at, position);
-    ends.erase(ends.begin());
-    thin(marks_, end);
-  }
+  add_prompt_end(marks_, positions());
   for (KvCache& cache : caches_) cache.settle(marks_.all());
   recurrent_.settle(marks_.states());
 }
@@ -219,6 +233,12 @@ uint64_t Timeline::bytes_for(int64_t positions) const {
   all += static_cast<uint64_t>(2 * std::bit_width(static_cast<uint64_t>(positions)) + 4) *
          recurrent_.state_bytes();
   return bytes + std::min(all, marks + allowance_);
+}
+
+uint64_t Timeline::bytes_per_chunk() const {
+  uint64_t bytes = 0;
+  for (const KvCache& cache : caches_) bytes += cache.whole_pass() ? cache.chunk_bytes() : 0;
+  return bytes;
 }
 
 uint64_t Timeline::growth(int64_t keep, int64_t end) const {

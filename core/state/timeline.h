@@ -6,9 +6,10 @@
 //
 // Keys and values of layers that see all can be cut anywhere. What can't (a window lets go of what
 // no later token sees, a recurrent state sums up all) can be cut at marks: the ends of the last
-// prompt and of the one before always, and positions at doubling distances back, as much as the
-// allowance for them permits. At the end of a prompt it can be cut before the last token, so that
-// this one can be computed again: only there if a state is recurrent.
+// prompt and of the one before always (or a place in them: mark_later), and positions at doubling
+// distances back, as much as the allowance for them permits. At the end of a prompt it can be cut
+// before the last token, so that this one can be computed again: only there if a state is
+// recurrent.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,9 @@ class Timeline {
 
   // Bytes of so many positions at most, with all marks that may be there.
   uint64_t bytes_for(int64_t positions) const;
+  // Of these, those that each chunk of kKvChunk positions adds. The others are bounded: of windows,
+  // of recurrent states and of marks.
+  uint64_t bytes_per_chunk() const;
 
   // The tokens that were computed; a pass under way doesn't count.
   std::span<const TokenId> tokens() const { return tokens_; }
@@ -56,6 +60,9 @@ class Timeline {
   // A prompt ends at positions(): the past can be cut there until the prompt after the next one has
   // ended.
   void mark();
+  // The same for a position that later passes come to; one that none comes to is forgotten with the
+  // next call. 0: none.
+  void mark_later(int64_t position) { later_ = position; }
 
   // A second timeline with the same past. A change of one doesn't change the other.
   Timeline clone() const;
@@ -103,6 +110,7 @@ class Timeline {
   Marks marks_up_to(int64_t n) const;
   Marks marks_of_pass(int64_t begin, int64_t end) const;
   void thin(Marks& marks, int64_t end) const;
+  void add_prompt_end(Marks& marks, int64_t position) const;
 
   std::vector<KvCache> caches_;
   std::vector<uint8_t> cache_of_;  // by layer
@@ -111,7 +119,8 @@ class Timeline {
   std::vector<TokenId> tokens_;
   std::vector<TokenId> pass_;  // of the pass under way
   Marks marks_;
-  Marks pass_marks_;  // as they will be when the pass has run
+  Marks pass_marks_;   // as they will be when the pass has run
+  int64_t later_ = 0;  // of mark_later()
 };
 
 }  // namespace sluice

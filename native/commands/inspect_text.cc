@@ -88,13 +88,19 @@ std::string memory(const Json& info) {
     out.erase(out.find_last_not_of(' ') + 1);
     out += "\n";
   };
-  memory_row("weights", whole(memory["weights"]), "");
+  const uint64_t left_out = whole(memory["leftOutBytes"]);
+  memory_row("weights", whole(memory["weights"]),
+             left_out == 0
+                 ? ""
+                 : concat(human_bytes(left_out), " more stay in the file, read row by row"));
   memory_row("constant", whole(memory["constant"]), "code, stacks, the tokenizer's tables");
   memory_row("at the start", whole(memory["start"]), "held with an empty context");
   const uint64_t chunks = (whole(memory["contextSize"]) + kKvChunk - 1) / kKvChunk;
-  memory_row("KV cache", whole(memory["kv"]),
-             concat("grows to this, ", human_bytes(whole(memory["kv"]) / chunks), " for each ",
-                    kKvChunk, " tokens"));
+  const uint64_t chunk = whole(memory["kvChunk"]);
+  const uint64_t bounded = whole(memory["kv"]) - chunks * chunk;
+  memory_row("KV cache", chunks * chunk,
+             concat("grows to this, ", human_bytes(chunk), " for each ", kKvChunk, " tokens"));
+  if (bounded > 0) memory_row("windows, states", bounded, "at most, however long the text is");
   memory_row("activations", whole(memory["activations"]), "of the longest prompt");
   // Rounded up, so that a budget of the shown size is enough, and no size looks larger than the
   // budget.

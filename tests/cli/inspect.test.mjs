@@ -76,6 +76,29 @@ describe('inspect', () => {
     assert.ok(residentBytes >= weights && residentBytes <= start + kv / 16, String(residentBytes));
     assert.ok(total > start + kv);
   });
+  const nets = optional('models/tiny/tiny-qwen35-f32.gguf');
+  it('says apart what of the state does not grow with the text', { skip: nets.skip }, () => {
+    const memory = (context) => json('inspect', nets.path, '-c', context).memory;
+    const { kv, kvChunk } = memory('8192');
+    assert.equal(memory('8448').kv - kv, kvChunk);
+    const { out } = sluice(['inspect', nets.path, '-c', '8192']);
+    assert.match(out, /^ {2}KV cache .* grows to this, .* for each 256 tokens$/m);
+    assert.match(out, /^ {2}windows, states .* at most, however long the text is$/m);
+    assert.ok(!sluice(['inspect']).out.includes('windows, states'));
+    const linear = json('inspect', '-c', '4096').memory;
+    assert.equal(linear.kv, 16 * linear.kvChunk);
+  });
+  const rows = optional('models/tiny/tiny-gemma4-f32.gguf');
+  it('says which bytes stay in the file', { skip: rows.skip }, () => {
+    const info = json('inspect', rows.path);
+    const table = info.tensors.find(({ name }) => name === 'per_layer_token_embd.weight');
+    assert.equal(info.memory.leftOutBytes, table.bytes);
+    const { out } = sluice(['inspect', rows.path]);
+    assert.match(out, /^ {2}weights .* 393 kB more stay in the file, read row by row$/m);
+    for (const line of out.split('\n').slice(1)) assert.ok([...line].length <= 80, line);
+    assert.equal(json('inspect').memory.leftOutBytes, 0);
+    assert.match(sluice(['inspect']).out, /^ {2}weights +[0-9.]+ MB$/m);
+  });
   it('shows files of types and families that are not computed', () => {
     for (const name of ['tiny-llama-iq2_s.gguf', 'tiny-gemma2-q8_0.gguf']) {
       const model = optional(`models/tiny/${name}`);

@@ -47,7 +47,7 @@ Bytes of_today(Bytes bytes, Kept of) {
   std::memcpy(&computed, bytes.data() + 52, sizeof computed);
   if (version < kSessionWithKept) {
     Bytes kept(kPromptEndBytes);
-    if (computed > 0 && of != Kept::all) kept.push_back(1);
+    if (computed > 0 && kept_windows(of) > 0) kept.push_back(1);
     if (computed > 0) kept.resize(kPromptEndBytes + kept_numbers(of));
     const auto at = static_cast<ptrdiff_t>(kSessionHeaderBytes + 4 * size_t{tokens});
     bytes.insert(bytes.begin() + at, kept.begin(), kept.end());
@@ -93,7 +93,8 @@ Bytes made_right(Engine& engine, Bytes bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Bytes bytes(data, data + size);
   // The type of the KV cache, as the file has it.
-  for (const Kept kept : {Kept::all, Kept::window, Kept::recurrent}) {
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    const auto kept = static_cast<Kept>(kind);
     Engine& engine = engine_of(size > 40 ? data[40] % 3 : 0, kept);
     check(engine, kept, bytes);
     if (size >= kSessionHeaderBytes + 8) check(engine, kept, made_right(engine, bytes));

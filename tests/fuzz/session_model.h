@@ -15,18 +15,22 @@
 
 namespace sluice {
 
-// What its layers keep: all keys and values; those of a window; or a window's, and recurrent
-// states.
-enum class Kept : uint8_t { all, window, recurrent };
-inline constexpr size_t kKinds = 3;
+// What its layers keep: all keys and values; those of a window; a window's, and recurrent states;
+// a window's, which a later layer reads as well; or all of one layer, and recurrent states.
+enum class Kept : uint8_t { all, window, recurrent, shared, nets };
+inline constexpr size_t kKinds = 5;
 
 // `kv`: the type of its keys and values, as a session's file has it: 0 f32, 1 f16, 2 q8_0.
 inline std::unique_ptr<Engine> session_engine(size_t kv, Kept kept) {
   const char* const types[] = {"f32", "f16", "q8_0"};
-  const char* const names[] = {"llama-q8_0", "gemma3-q8_0", "lfm2-q8_0"};
+  const char* const names[] = {"llama-q8_0", "gemma3-q8_0", "lfm2-q8_0", "gemma4-q8_0",
+                               "qwen35-q8_0"};
+  const uint32_t n_layers[] = {1, 1, 3, 4, 2};
   TinyModel model = tiny_model_named(names[static_cast<size_t>(kept)]);
-  model.n_layers = kept == Kept::recurrent ? 3 : 1;
-  if (kept == Kept::recurrent) model.window = 10;
+  model.n_layers = n_layers[static_cast<size_t>(kept)];
+  if (kept == Kept::recurrent || kept == Kept::shared) model.window = 10;
+  model.n_shared = kept == Kept::shared ? 1 : 0;
+  model.attends = 2;
   const std::string bytes = build_tiny_model(model);
   LoadOptions options;
   options.threads = 1;
@@ -41,8 +45,10 @@ inline std::unique_ptr<Engine> session_engine(size_t kv, Kept kept) {
 }
 
 // The numbers in the part `kept` of a session's file whose tokens lie in one chunk.
+inline size_t kept_windows(Kept kept) { return kept == Kept::all || kept == Kept::nets ? 0 : 1; }
 inline size_t kept_numbers(Kept kept) {
-  return kept == Kept::all ? 0 : kept == Kept::window ? 1 : 1 + kPiecePositions / 8;
+  const bool states = kept == Kept::recurrent || kept == Kept::nets;
+  return kept_windows(kept) + (states ? kPiecePositions / 8 : 0);
 }
 
 inline std::vector<uint8_t> session_bytes(const Session& session) {

@@ -103,6 +103,10 @@ TEST(Qwen35, ThePlanHasTheStates) {
   EXPECT_EQ(RecurrentState(model->layers()).state_bytes(), kState);
   EXPECT_GT(timeline.bytes_for(20'000), 4 * kState);
   EXPECT_LT(timeline.bytes_for(20'000) - timeline.bytes_for(10'000), kState);  // keys and values
+  // Only those grow with the text: of f16, in 6 layers.
+  constexpr uint64_t kChunk = uint64_t{6} * 256 * 2 * 2 * 16 * 2;
+  EXPECT_EQ(timeline.bytes_per_chunk(), kChunk);
+  EXPECT_EQ(timeline.bytes_for(20'000) - timeline.bytes_for(20'000 - 256), kChunk);
 }
 
 // --- computed a second time ----------------------------------------------------------------------

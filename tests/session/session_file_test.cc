@@ -118,7 +118,8 @@ TEST(SessionFile, OfTheVersionsBeforeIsRead) {
 
 // The same bytes are written, and what reads them computes the same logits.
 TEST(SessionFile, DoesNotDependOnKernelsThreadsOrBatch) {
-  for (const char* name : {"llama-q4_0", "gemma3-f32", "lfm2-f32", "qwen35-f32"}) {
+  for (const char* name :
+       {"llama-q4_0", "gemma3-f32", "lfm2-f32", "qwen35-f32", "gemma4-odd-f32"}) {
     const std::string model = build_tiny_model(tiny_model_named(name));
     for (const std::string kv_type : {"f32", "f16", "q8_0"}) {
       SCOPED_TRACE(concat(name, ", ", kv_type));
@@ -258,10 +259,11 @@ TEST(SessionIdentity, IsThatOfTheFileForEveryType) {
 
 // With layers and parts of the head that take turns, and few rows of the embedding.
 TEST(SessionIdentity, DoesNotDependOnHowTheWeightsCome) {
-  for (const char* name :
-       {"llama-q8_0", "qwen2-q4_0", "gemma3-f32", "gpt2-f16", "lfm2-q8_0", "qwen35-q8_0"}) {
+  for (const char* name : {"llama-q8_0", "qwen2-q4_0", "gemma3-f32", "gpt2-f16", "lfm2-q8_0",
+                           "qwen35-q8_0", "gemma4-q8_0"}) {
     TinyModel model = tiny_model_named(name);
     model.n_layers = 5;
+    model.n_shared = std::min(model.n_shared, 2u);
     const std::string bytes = build_tiny_model(model);
     const TemporaryFile file(bytes);
     const uint64_t expected = identity_of(bytes);

@@ -37,8 +37,9 @@ void expect_refused(const Status& status) {
 TEST(SessionMemory, OfAFullContextIsThatOfThePlan) {
   // Of gemma3's windows and of states the plan also has room for places to go back to.
   const std::pair<const char*, double> cases[] = {
-      {"llama-odd-f32", 0.9}, {"qwen2-q8_0", 0.9},  {"gpt2-q4_0", 0.9},        {"gemma3-f16", 0.7},
-      {"lfm2-f16", 0.5},      {"qwen35-f16", 0.15}, {"qwen3moe-odd-bf16", 0.9}};
+      {"llama-odd-f32", 0.9}, {"qwen2-q8_0", 0.9},       {"gpt2-q4_0", 0.9},
+      {"gemma3-f16", 0.7},    {"lfm2-f16", 0.5},         {"qwen35-f16", 0.15},
+      {"gemma4-f16", 0.5},    {"qwen3moe-odd-bf16", 0.9}};
   for (const auto& [name, share] : cases) {
     SCOPED_TRACE(name);
     LoadOptions options = small(300);

@@ -1,6 +1,7 @@
 // Sessions of models with recurrent states: as those with windows (histories.h), and from where
 // they go on.
 #include "histories.h"
+#include "reply/format.h"
 
 namespace sluice {
 namespace {
@@ -122,6 +123,59 @@ TEST_P(Conversation, GoesOnAfterAChangeFarBackFromTheNearestMark) {
 
 INSTANTIATE_TEST_SUITE_P(SessionRecurrent, Conversation, testing::Bool(),
                          [](const auto& each) { return each.param ? "windows" : "all"; });
+
+// In a chat's next prompt the last reply has lost what asked for it, and its reasoning: what is the
+// same ends with the last message before it.
+TEST(SessionRecurrent, AChatGoesOnFromItsLastMessage) {
+  LoadOptions options = with("", 2);
+  options.context_size = kContext;
+  for (const char* name : {"lfm2-q8_0", "qwen35-q8_0", "gemma4-f32"}) {
+    for (const int64_t n : {100, 350}) {
+      SCOPED_TRACE(testing::Message() << name << ", messages of " << n);
+      const auto engine = load_bytes(build_tiny_model(tiny_model_named(name)), options);
+      ASSERT_NE(engine, nullptr);
+      const bool recurrent = !std::string_view(name).starts_with("gemma");
+      const TokenId end = engine->tokenizer().eos();
+      const auto said = [&](std::vector<TokenId> chat, uint32_t seed) {
+        for (const TokenId id : some_ids(static_cast<size_t>(n), 400, seed))
+          chat.push_back(id == end ? 401 : id);
+        chat.push_back(end);
+        return chat;
+      };
+      auto session = std::make_unique<Session>(*engine);
+      Session afresh(*engine);
+      std::vector<TokenId> chat = said({}, 1);
+      const auto reply = [&](Session& to) {
+        std::vector<TokenId> prompt = chat;
+        for (const TokenId id : {402, 403, 404, 405}) prompt.push_back(id);
+        EXPECT_TRUE(to.start_reply(prompt, greedy(60), ReplyFormat()).has_value());
+        const std::vector<TokenId> ids = finish_run(to).ids();
+        EXPECT_LE(to.held_bytes(), engine->memory_plan().session);
+        return ids;
+      };
+      const auto last = static_cast<int64_t>(recurrent ? 1 : 0);  // token of what is the same
+      EXPECT_EQ(reply(*session), reply(afresh));
+      for (uint32_t turn = 2; turn < 5; ++turn) {
+        const auto same = static_cast<int64_t>(chat.size());
+        chat = said(said(chat, 10 * turn), turn);
+        if (turn == 4) session = restored(*engine, saved(*engine, *session));
+        ASSERT_NE(session, nullptr);
+        afresh.reset();
+        EXPECT_EQ(reply(*session), reply(afresh));
+        EXPECT_EQ(session->stats().reused_tokens, same - last);
+      }
+      // Another last message; and the same reply again.
+      const auto before = static_cast<int64_t>(chat.size()) - 2 * (n + 1);
+      chat.resize(chat.size() - static_cast<size_t>(n) / 2);
+      chat.push_back(end);
+      afresh.reset();
+      EXPECT_EQ(reply(*session), reply(afresh));
+      EXPECT_GE(session->stats().reused_tokens, before - last);
+      EXPECT_EQ(reply(*session), reply(afresh));
+      EXPECT_GE(session->stats().reused_tokens, static_cast<int64_t>(chat.size()) - last);
+    }
+  }
+}
 
 // A prompt of few tokens, and its answer in one pass for each.
 TEST(SessionRecurrent, ShortPromptsAreAnsweredAgain) {

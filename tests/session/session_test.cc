@@ -135,7 +135,7 @@ TEST_P(Sessions, GoOnFromWhereTheyAreCut) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Sessions,
                          testing::Values("llama-q8_0", "qwen2-q4_0", "gemma3-f32", "lfm2-f32",
-                                         "qwen35-f32", "qwen3moe-q8_0"),
+                                         "qwen35-f32", "gemma4-f32", "qwen3moe-q8_0"),
                          [](const auto& each) { return test_name(each.param); });
 
 TEST(Session, IsBusyAlone) {

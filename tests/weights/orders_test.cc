@@ -19,6 +19,7 @@ constexpr uint32_t kLayers = 6;
 std::string reversed_file(std::string_view name) {
   TinyModel model = tiny_model_named(name);
   model.n_layers = kLayers;
+  model.n_shared = std::min(model.n_shared, 2u);
   model.reversed = true;
   return build_tiny_model(model);
 }
@@ -252,8 +253,9 @@ TEST_P(Orders, OfTwoSessionsShareOneReading) {
 INSTANTIATE_TEST_SUITE_P(Models, Orders,
                          testing::Values("llama-q8_0", "qwen2-q4_0", "qwen3-bf16", "llama-q4_k_m",
                                          "llama-freqs-f32", "qwen2-odd-q8_0", "gpt2-f32",
-                                         "gemma3-q8_0", "lfm2-q8_0", "qwen35-odd-f32",
-                                         "qwen3moe-q8_0", "qwen3moe-odd-bf16"),
+                                         "gemma3-q8_0", "gemma4-q8_0", "gemma4-odd-f32",
+                                         "lfm2-q8_0", "qwen35-odd-f32", "qwen3moe-q8_0",
+                                         "qwen3moe-odd-bf16"),
                          [](const auto& each) { return test_name(each.param); });
 
 // The slot of a tensor by its name. Slots are in the order of execution; the table comes last.

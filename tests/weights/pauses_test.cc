@@ -199,7 +199,7 @@ TEST_P(Pauses, OfManySessionsChangeNoToken) {
 
 INSTANTIATE_TEST_SUITE_P(Of, Pauses,
                          testing::Values("llama-q8_0", "qwen2-q4_0", "gemma3-q8_0", "lfm2-q8_0",
-                                         "qwen35-q8_0"),
+                                         "qwen35-q8_0", "gemma4-q8_0", "gemma4-odd-f32"),
                          [](const auto& each) { return test_name(each.param); });
 
 }  // namespace

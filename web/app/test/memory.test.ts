@@ -19,7 +19,7 @@ test('a device with less memory keeps less; one that names none counts as 4 GiB'
 
 const plan: MemoryPlan = {
   ...{ contextSize: 4096, kvType: 'f16', weights: 700 * MB, kv: 60 * MB, activations: 30 * MB },
-  session: 80 * MB,
+  ...{ kvChunk: 3.75 * MB, leftOutBytes: 0, session: 80 * MB },
   ...{ constant: 10 * MB, start: 710 * MB, total: 800 * MB, all: 800 * MB },
   ...{ least: 120 * MB, budget: 0, rereadBytes: 0, bytesPerToken: 90 * MB },
 };

@@ -256,13 +256,16 @@ it('knows what a load would change', () => {
 });
 
 it('reckons the memory of a context from that of another', () => {
-  const plan = { kv: 512_000, contextSize: 512, kvType: 'f16' } as const;
+  const plan = { kv: 512_000, kvChunk: 256_000, contextSize: 512, kvType: 'f16' } as const;
   expect(kvBytes(plan, 512, 'f16')).toBe(512_000);
   expect(kvBytes(plan, 513, 'f16')).toBe(768_000); // the engine takes 256 positions at a time
   expect(kvBytes(plan, 1, 'f16')).toBe(256_000);
   expect(kvBytes(plan, 4096, 'f32')).toBe(8_192_000);
   expect(kvBytes(plan, 512, 'q8_0')).toBe(288_000);
-  expect(kvBytes({ ...plan, kvType: 'q8_0', kv: 288_000 }, 512, 'f16')).toBe(512_000);
+  const small = { ...plan, kvType: 'q8_0', kv: 288_000, kvChunk: 144_000 } as const;
+  expect(kvBytes(small, 512, 'f16')).toBe(512_000);
+  // Recurrent states and windows take the same for any context.
+  expect(kvBytes({ ...plan, kv: 9_512_000 }, 4096, 'f16')).toBe(13_096_000);
   expect(contextOf({ context: null }, 131_072)).toBe(4096);
   expect(contextOf({ context: null }, 512)).toBe(512);
   expect(contextOf({ context: 9000 }, 512)).toBe(9000);

@@ -325,6 +325,8 @@ export interface MemoryPlan {
   weights: number;
   /** For the full context; allocated as the context fills. */
   kv: number;
+  /** Of `kv`, what each 256 tokens of the context add. The rest is bounded: of windows, and of layers with a recurrent state. */
+  kvChunk: number;
   /** For the longest prompt. */
   activations: number;
   /** The most that a further session takes of `kv` and `activations` together. */
@@ -344,6 +346,8 @@ export interface MemoryPlan {
   rereadBytes: number;
   /** Weight bytes read to decode one token. `Engine.measure` tells how many are read in a second. */
   bytesPerToken: number;
+  /** Bytes of the file, in none of these, in a table of which only the rows of the text's tokens are read; 0: none. */
+  leftOutBytes: number;
 }
 
 export interface MeasureOptions {

@@ -17,13 +17,17 @@ export function contextOf(
   return context ?? (trained === null ? null : Math.min(trained, DEFAULT_MOST));
 }
 
-/** About the bytes of the keys and values of a full context, reckoned from those of a model that is loaded. */
+/**
+ * About the bytes of the keys and values of a full context, reckoned from those of a model that is loaded. What doesn't
+ * grow with the context counts as it is.
+ */
 export function kvBytes(
-  plan: Pick<MemoryPlan, 'kv' | 'contextSize' | 'kvType'>,
+  plan: Pick<MemoryPlan, 'kv' | 'kvChunk' | 'contextSize' | 'kvType'>,
   tokens: number,
   type: KvType,
 ): number {
   const chunks = (positions: number): number => Math.ceil(positions / CHUNK);
-  const byChunk = plan.kv / Math.max(1, chunks(plan.contextSize));
-  return (byChunk * chunks(tokens) * NUMBER_BYTES[type]) / NUMBER_BYTES[plan.kvType];
+  const bounded = plan.kv - plan.kvChunk * chunks(plan.contextSize);
+  const grown = plan.kvChunk * chunks(tokens);
+  return bounded + (grown * NUMBER_BYTES[type]) / NUMBER_BYTES[plan.kvType];
 }
