@@ -39,6 +39,7 @@ class Cases {
 
 // Adds the files that are good GGUF, but not models that can run.
 void add_model_hazards(Cases& cases);
+void add_family_hazards(Cases& cases);
 void add_fold_hazards(Cases& cases);
 
 }  // namespace sluice

@@ -229,6 +229,7 @@ std::vector<Hazard> all_hazards() {
   metadata(cases);
   tensors(cases);
   add_model_hazards(cases);
+  add_family_hazards(cases);
   add_fold_hazards(cases);
 
   static constexpr std::string_view kTelling[] = {
