@@ -13,8 +13,6 @@
 namespace sluice {
 namespace {
 
-using namespace std::string_view_literals;
-
 // Random numbers (splitmix64, public domain, by Sebastiano Vigna). They use only integers, so that
 // they are the same everywhere.
 class Random {
