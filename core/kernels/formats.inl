@@ -106,12 +106,19 @@ class PackedBlocks {
   PackedBlocks(const uint8_t* strip, int v0)
       : halves_(strip + 2 * v0 * kLanes), words_(strip + 32 * kRow.halves + v0 * kVectorBytes) {}
   void next() {
-    halves_ += 16 * kRow.block_bytes;
-    words_ += 16 * kRow.block_bytes;
+    halves_ += kBytes;
+    words_ += kBytes;
+    // A block of 2 KB or more is read in an order that the processor doesn't foresee. (In wasm
+    // there is nothing to ask with.)
+#ifndef __wasm__
+    if constexpr (kBytes >= 1024)
+      for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(halves_ + kBytes + i);
+#endif
   }
 
  protected:
   static constexpr const TypeTraits& kRow = row_of<kType>;
+  static constexpr int kBytes = 16 * static_cast<int>(kRow.block_bytes);  // of 16 rows
 
   // The 16 bits at byte kAt of the block, in kLanes rows: as an f16, and as they are.
   template <int kAt>
