@@ -11,7 +11,7 @@
 #include "hazards.h"
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
+  if (argc != 2 || argv[1][0] == '-') {
     std::fprintf(stderr, "usage: make_hazards DIR\n");
     return 2;
   }
