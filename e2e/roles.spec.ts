@@ -193,6 +193,7 @@ test('someone with an address: one button says what it does, and what is wrong',
     await visitor.press(button);
   };
   await visitor.press(visitor.chip);
+  await expect(visitor.sheet).toBeVisible(); // it is loaded first: a second press would wait for ever
   await give('owner/own', 'Show its files');
   await expect(found.getByRole('heading')).toContainText('needs an account');
   await give('https://huggingface.co/owner/own/blob/main/own.gguf', 'Download');
