@@ -1,8 +1,9 @@
 // Compares the speed of Sluice and its peers on the same files, in turn.
 //   npm run bench -- [MODEL...] [options]
 //     MODEL             GGUF files; without one the bundled model and random weights in the shapes of real models
-//     --models a,b      of those: bundled, smollm2-135m, qwen3-0.6b, llama-3.2-1b; or other shapes: lfm2-350m, gemma-3-1b; or
-//                       gemma-3-270m, a real model, which is fetched if it isn't there (scripts/real-model.mjs)
+//     --models a,b      of those: bundled, smollm2-135m, qwen3-0.6b, llama-3.2-1b; or other shapes: lfm2-350m, gemma-3-1b,
+//                       gemma4-e2b, qwen3.5-0.8b; or gemma-3-270m, a real model, which is fetched if it isn't there
+//                       (scripts/real-model.mjs)
 //     --types a,b       of those shapes: Q4_0 and Q8_0 unless others are named (F16, Q4_K_M, Q6_K, ...)
 //     --sides a,b       of native, llama.cpp, chromium, wllama
 //     -p N -n N         tokens of the prompt (256), and to decode from an empty context (32; 200 with models below 50 MB)
