@@ -36,7 +36,8 @@ const BUILT = path.join(ROOT, 'build/wasm');
 
 /** A hash of all that the files are built from: the sources, and the CMake files with the flags. */
 function sources_hash() {
-  const skip = (name) => name === 'wasm/prebuilt' || /\.(md|d\.ts)$/.test(name);
+  const others = ['wasm/prebuilt', 'core/files', 'core/measure'];
+  const skip = (name) => others.includes(name) || /\.(md|d\.ts)$/.test(name);
   const files = ['core', 'wasm'].flatMap((dir) => files_under(dir, skip));
   return hash_files([...files, 'CMakeLists.txt', 'CMakePresets.json']);
 }

@@ -31,6 +31,7 @@ const CORE = {
   engine: 'session',
   api: 'engine',
   '.': 'api',
+  files: 'text',
 };
 /** The same for native/, which stands on the core's faces. */
 const NATIVE = {

@@ -1,0 +1,24 @@
+// Rounds rows of f32 values to a tensor type, bit for bit as llama-quantize b11669 does. Sources of
+// the methods: ggml-org/ggml, src/ggml-quants.c; the searches are described where they stand.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "quant/types.h"
+
+namespace sluice {
+
+// Whether rows can be rounded to this type: F32, F16, BF16, and the quantized types that need no
+// codebook search.
+bool can_quantize_to(Type type);
+
+// Writes n_rows rows of n values (n a multiple of the type's block) to `out`, row_bytes() each.
+// `importance`: a weight
+// >= 0 for each column, the same for all rows; null: none. Each row's bytes depend on that row
+// alone, so any division of a tensor among threads gives the same file. Fails with bad_file if a
+// value is no finite number, or if the format can't hold it.
+Status quantize_rows(Type type, const float* values, int64_t n_rows, int64_t n,
+                     const float* importance, uint8_t* out);
+
+}  // namespace sluice

@@ -1,0 +1,143 @@
+#include "app/file_bytes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "app/private_file.h"
+#include "base/format.h"
+#include "engine/read_header.h"
+
+namespace sluice::cli {
+
+Result<DiskFile> DiskFile::open(const std::string& path) {
+  SLUICE_ASSIGN(File file, File::open(path));
+  return DiskFile(std::move(file));
+}
+
+Status DiskFile::read(uint64_t at, std::span<uint8_t> out) {
+  if (at > size() || out.size() > size() - at)
+    return fail(Code::bad_file, "the file ends at byte ", size(), "; bytes ", at, " to ",
+                at + out.size(), " were expected");
+  return file_.read(at, out);
+}
+
+Result<DiskModel> DiskModel::open(const std::vector<std::string>& paths) {
+  SLUICE_ASSIGN(ModelFiles files, ModelFiles::open(paths));
+  SLUICE_ASSIGN(Gguf header, read_header(files));
+  return DiskModel(std::move(files), std::move(header));
+}
+
+Status DiskModel::read(uint64_t at, std::span<uint8_t> out) {
+  // The file that has the first byte: the last one that begins at or before it.
+  const auto after = std::ranges::upper_bound(header_.files, at, {}, &FilePlace::begin);
+  for (auto place = after - 1; !out.empty(); ++place) {
+    if (place == header_.files.end()) return fail(Code::bad_file, "the model ends at byte ", at);
+    const auto n =
+        static_cast<size_t>(std::min<uint64_t>(out.size(), place->begin + place->bytes - at));
+    SLUICE_TRY(files_.file(static_cast<size_t>(place - header_.files.begin()))
+                   .read(at - place->begin, out.first(n)));
+    at += n;
+    out = out.subspan(n);
+  }
+  return {};
+}
+
+namespace {
+
+// "/dir/name" of "/dir/name.gguf": the folder that the file will be in.
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+}  // namespace
+
+Result<OutputFile> OutputFile::create(const std::string& path) {
+  const std::string target = target_of(path);
+  const auto refuse = [&](std::string_view why) {
+    return fail(Code::invalid_argument, "can't write ", printable(path, kMaxShownPath), ": ", why);
+  };
+  struct stat found = {};
+  if (::stat(target.c_str(), &found) == 0 && !S_ISREG(found.st_mode))
+    return refuse(S_ISDIR(found.st_mode) ? "it is a folder; name a file in it"
+                                         : "it is no regular file");
+  const std::string folder = folder_of(target);
+#ifdef O_TMPFILE
+  const int nameless = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  if (nameless >= 0) return OutputFile(target, "", nameless);
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT)
+    return refuse(std::strerror(errno));
+#endif
+  std::string temporary = target + ".XXXXXX";
+  const int named = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (named < 0) return refuse(std::strerror(errno));
+  // As a file that is opened gets them.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(named, 0666 & ~mask);
+  return OutputFile(target, std::move(temporary), named);
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, "")),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      written_(other.written_) {}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+std::unexpected<Error> OutputFile::failed(int error) const {
+  const bool full = error == ENOSPC || error == EDQUOT;
+  return fail(full ? Code::storage_full : Code::invalid_argument, "can't write ",
+              printable(path_, kMaxShownPath), ": ", std::strerror(error),
+              full ? concat(" after ", human_bytes(written_),
+                            ". Nothing of it was kept: make room and try again")
+                   : std::string());
+}
+
+Status OutputFile::append(std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n =
+        ::write(descriptor_, bytes.data(), std::min<size_t>(bytes.size(), size_t{1} << 30));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failed(errno);
+    written_ += static_cast<uint64_t>(n);
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return {};
+}
+
+Status OutputFile::commit() {
+  if (::fsync(descriptor_) != 0) return failed(errno);
+  if (temporary_.empty()) {
+    // A file without a name gets one that doesn't exist yet; only a file with a name can replace
+    // another.
+    const std::string self = concat("/proc/self/fd/", descriptor_);
+    for (int i = 0; temporary_.empty(); ++i) {
+      const std::string name = concat(path_, ".", ::getpid(), "-", i);
+      if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0)
+        temporary_ = name;
+      else if (errno != EEXIST)
+        return failed(errno);
+    }
+  }
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(errno);
+  temporary_.clear();
+  // The name is on the disk when the folder is. Not every file system can do that.
+  const Descriptor folder{::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (folder.fd >= 0) ::fsync(folder.fd);
+  return {};
+}
+
+}  // namespace sluice::cli
