@@ -21,6 +21,8 @@
 //                       of a made model in several ways, or of each MODEL
 //     --budget          instead: a model of 700 MB under 300 MB, natively and in Chromium
 //     --beyond          instead: a model of 4.7 GB in Chromium, under 1.5 GB
+//     --quantize        instead: quantizes the F16 file of the shape of Qwen3-0.6B (or each MODEL) to --types (Q4_K_M and
+//                       Q8_0), beside llama-quantize
 //     --network a,b     with --first-token: of localhost, fast-4g, slow-4g
 //     --cpu N           with --first-token: slows the page's own thread N times
 //     --quick           one short round of the bundled model, to see that it runs; too short for a comparison
@@ -43,6 +45,7 @@ import {
   TYPES,
   USUAL_TYPES,
   find_models,
+  made_model,
   text_of_tokens,
   usual_tokens,
 } from './models.mjs';
@@ -51,6 +54,7 @@ import { check_checkout, measure_against } from './against.mjs';
 import { NETWORKS, measure_first_token } from './first_token.mjs';
 import { measure_kept } from './kept.mjs';
 import { measure_promises } from './promises.mjs';
+import { measure_quantizing, quantizing_text } from './quantize.mjs';
 import { measure_streaming } from './streaming.mjs';
 import { measure_beyond, measure_budget } from './budget.mjs';
 import { beyond_text, budget_text, streaming_text } from './stream_tables.mjs';
@@ -67,7 +71,7 @@ import {
 
 const FLAGS = [
   ...['--page', '--first-token', '--kept', '--quick', '--promises'],
-  ...['--streaming', '--budget', '--beyond'],
+  ...['--streaming', '--budget', '--beyond', '--quantize'],
 ];
 const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth', '--cpu': 'cpu' };
 const LISTS = {
@@ -104,7 +108,7 @@ function options_of(args) {
     ...{ first_token: args.includes('--first-token'), kept: args.includes('--kept') },
     ...{ streaming: args.includes('--streaming'), budget: args.includes('--budget') },
     ...{ beyond: args.includes('--beyond'), promises: args.includes('--promises') },
-    ...{ against: null, cpu: 1 },
+    ...{ against: null, cpu: 1, quantize: args.includes('--quantize') },
     networks: ['localhost'],
     // null: none is named
     models: null,
@@ -129,10 +133,13 @@ function options_of(args) {
     else if (!arg.startsWith('-')) options.files.push(path.resolve(from, arg));
     else throw new Failure(`unknown option ${arg}; --help lists them`);
   }
+  // The types that files are quantized to are named as llama-quantize names them.
+  if (options.quantize && options.types === USUAL_TYPES) options.types = ['Q4_K_M', 'Q8_0'];
   // A round of these takes minutes.
   const long = options.streaming || options.budget || options.beyond;
   options.r ??= long ? 1 : 5;
-  const lists = { types: TYPES, sides: Object.keys(SIDES), networks: Object.keys(NETWORKS) };
+  const types = options.quantize ? options.types : TYPES;
+  const lists = { types, sides: Object.keys(SIDES), networks: Object.keys(NETWORKS) };
   for (const [name, known] of Object.entries(lists)) {
     const odd = options[name].find((one) => !known.includes(one));
     if (odd !== undefined) throw new Failure(`${odd} is none of the ${name} ${known.join(', ')}`);
@@ -258,6 +265,21 @@ async function measure_budgets(program, { quick, beyond, threads, sides, json })
   return rows.every(({ same_hashes }) => same_hashes === true) ? 0 : 1;
 }
 
+/** Measures how fast files are quantized. Returns the exit status: 1 if a file isn't llama-quantize's. */
+async function compare_quantizing(program, options) {
+  const { files, types, threads, r: rounds, json } = options;
+  const lacks = llama_lacks();
+  if (lacks !== '') console.log(`llama-quantize is left out: ${lacks}`);
+  const report = { machine: describe_machine(), quantize: [] };
+  for (const model of files.length > 0 ? files : [await made_model('qwen3-0.6b', 'F16')]) {
+    const how = { types, threads, rounds, llama: lacks === '' };
+    report.quantize.push(await measure_quantizing(program, model, how));
+    console.log(quantizing_text(report.quantize.at(-1)));
+    if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
+  }
+  return report.quantize.every(({ rows }) => rows.every(({ same }) => same !== false)) ? 0 : 1;
+}
+
 /** Measures what keeping each model on the device costs and gains. */
 async function measure_keeping(models, { r, json }) {
   const report = { machine: describe_machine(), kept: [] };
@@ -310,6 +332,7 @@ main(async () => {
   if (options.first_token) return compare_first_tokens(options);
   const ours = ['native', 'chromium'].filter((side) => options.sides.includes(side));
   const program = await build_program();
+  if (options.quantize) return compare_quantizing(program, options);
   await build_web();
   const models = [...options.files, ...(await find_models(options.models ?? [], options.types))];
   if (options.streaming) return measure_streams(program, models, options);
