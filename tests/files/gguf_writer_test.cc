@@ -7,20 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "files/bytes.h"
 #include "gguf/gguf.h"
 #include "make/gguf_builder.h"
 
 namespace sluice {
 namespace {
-
-class StringSink final : public ByteSink {
- public:
-  std::string bytes;
-  Status append(std::span<const uint8_t> more) override {
-    bytes.append(reinterpret_cast<const char*>(more.data()), more.size());
-    return {};
-  }
-};
 
 TensorInfo tensor(const std::string& name, Type type, std::vector<uint64_t> dims) {
   TensorInfo out;
