@@ -32,6 +32,7 @@ const CORE = {
   api: 'engine',
   '.': 'api',
   files: 'text',
+  measure: '. files',
 };
 /** The same for native/, which stands on the core's faces. */
 const NATIVE = {

@@ -35,8 +35,10 @@ void Pass::show_input(const Work& work, const Rows& rows, std::span<const Linear
     if (own) make_row(work, rows, 0, in, linears[0].transform);
     const auto shown =
         rows_at<const float>(Point::linear_input, work, in.row(0), rows.cols, rows.cols);
-    for (const Linear& linear : linears)
-      now_->observer->read(shown, {linear.matrix, model_.manifest().piece(linear.matrix).tensor});
+    for (const Linear& linear : linears) {
+      const Piece& piece = model_.manifest().piece(linear.matrix);
+      now_->observer->read(shown, {linear.matrix, piece.tensor, piece.first_row});
+    }
   });
 }
 

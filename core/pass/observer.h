@@ -49,11 +49,13 @@ struct PointRows {
   }
 };
 
-// A matrix that rows are multiplied by: its handle (Weights::matrix) and its tensor's name. The
-// parts of a fused tensor are matrices of their own, and so are those of a head in parts.
+// A matrix that rows are multiplied by: its handle (Weights::matrix), its tensor's name, and its
+// first row among all of the tensor. The parts of a fused tensor are matrices of their own, and so
+// are those of a head in parts; and each expert's, whose rows follow those of the one before.
 struct ObservedMatrix {
   int handle;
   std::string_view tensor;
+  int64_t first_row;
 };
 
 // What a pass calls at its points: on the thread that runs the pass, while its workers wait; for
