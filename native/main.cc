@@ -92,6 +92,7 @@ int run_program(const std::vector<std::string>& given) {
   add_detokenize(program, status);
   add_template(program, status);
   add_logits(program, status);
+  add_imatrix(program, status);
   add_bench(program, status);
 #ifdef SLUICE_PULL
   add_pull(program, status);

@@ -13,6 +13,7 @@ void add_tokenize(CLI::App& program, int& status);
 void add_detokenize(CLI::App& program, int& status);
 void add_template(CLI::App& program, int& status);
 void add_logits(CLI::App& program, int& status);
+void add_imatrix(CLI::App& program, int& status);
 void add_bench(CLI::App& program, int& status);
 void add_pull(CLI::App& program, int& status);
 void add_cache(CLI::App& program, int& status);

@@ -52,7 +52,7 @@ describe('--memory-budget', () => {
       '1e20',
     ];
     wrong.push('nan', 'inf', '0.5', '9007199254740992', '9T T', '1,5G', '1.5', '5\u00a0M');
-    for (const command of ['run', 'logits', 'inspect', 'bench']) {
+    for (const command of ['run', 'logits', 'inspect', 'bench', 'imatrix']) {
       for (const text of command === 'run' ? wrong : wrong.slice(0, 6)) {
         const { status, out, err } = sluice([command, '--memory-budget', text]);
         assert.equal(status, 2, `${command} '${text}'`);

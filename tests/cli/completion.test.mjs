@@ -203,6 +203,7 @@ describe('sluice completion and sluice man', () => {
       'tokenize',
       'template',
       'logits',
+      'imatrix',
       'bench',
       'pull',
       'cache',

@@ -35,6 +35,7 @@ describe('the table of other programs in docs/program.md', () => {
   before(async () => {
     fs.copyFileSync(bundled, join(cwd, 'model.gguf'));
     for (const name of ['prompt.txt', 'notes.txt']) fs.writeFileSync(join(cwd, name), 'Once upon');
+    fs.writeFileSync(join(cwd, 'text.txt'), 'Once upon a time there was a dog.\n'.repeat(50));
     fs.mkdirSync(join(cwd, 'bin'));
     fs.symlinkSync(program, join(cwd, 'bin', 'sluice'));
     hub = await Hub.start();

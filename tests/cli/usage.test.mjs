@@ -60,12 +60,23 @@ const options = {
     '--memory-budget',
     '--json',
   ],
+  imatrix: [
+    '-m',
+    '-f',
+    '-o',
+    '-c',
+    '--chunks',
+    '--output-tensor',
+    '-t',
+    '--memory-budget',
+    '--json',
+  ],
   bench: ['-m', '-p', '-n', '-r', '-t', '--depth', '--profile', '--memory-budget', '--json'],
   pull: ['ADDRESS', '--json'],
   cache: ['ACTION', 'ADDRESS', '--all', '--json'],
   models: ['--json'],
 };
-for (const command of ['run', 'chat', 'inspect', 'tokenize', 'logits', 'bench', 'pull'])
+for (const command of ['run', 'chat', 'inspect', 'tokenize', 'logits', 'imatrix', 'bench', 'pull'])
   options[command].push(
     ...['--sha256', '--refresh', '--accept-terms', '--retry-timeout', '--stall-timeout'],
   );
