@@ -38,7 +38,7 @@ inline F search_uneven(const F* x, const F* w) {
       tt += wt * t;
     }
     const I take = trial == 0 ? all_int(-1) : (tt > 0.0f) & (xt * xt > best * tt);
-    const F scale = xt / tt;
+    const F scale = tt > 0.0f ? xt / tt : F{};
     d = take ? scale : d;
     best = take ? scale * xt : best;
   }

@@ -26,93 +26,122 @@ struct OffsetType {
   int top;        // of codes
   int scale_top;  // of the groups' integers
   OffsetSteps steps;
-  bool absolute;  // without importance weights are magnitudes, and so are errors
+  bool cut;  // with importance too, groups' integers above scale_top become that
 };
-constexpr OffsetSteps kStepsByImportance = {-0.9f, 0.05f, 36};
 
-// Groups' integers, the block's scales as f16, and the codes of all values.
-template <int kGroups>
+// How the groups' integers lie in a block: 12 bytes with eight scales and eight mins of 6 bits, or
+// 16 bytes with sixteen of 4 bits. An integer beyond that (search_bytes) changes its neighbours, so
+// what counts is what is read back.
+struct Sixes {
+  static constexpr int kGroups = 8;
+  static constexpr bool kCut = true;  // round_scales cuts what is above the largest
+  I bytes[12];
+  Sixes(const I* scales, const I* mins) {
+    for (int g = 0; g < 4; ++g) {
+      bytes[g] = (scales[g] | (scales[g + 4] >> 4) << 6) & 255;
+      bytes[g + 4] = (mins[g] | (mins[g + 4] >> 4) << 6) & 255;
+      bytes[g + 8] = (scales[g + 4] & 15) | (mins[g + 4] & 15) << 4;
+    }
+  }
+  I scale(int g) const {
+    return g < 4 ? bytes[g] & 63 : (bytes[g + 4] & 15) | (bytes[g - 4] >> 6) << 4;
+  }
+  I min(int g) const {
+    return g < 4 ? bytes[g + 4] & 63 : bytes[g + 4] >> 4 | (bytes[g] >> 6) << 4;
+  }
+};
+struct Nibbles {
+  static constexpr int kGroups = 16;
+  static constexpr bool kCut = false;
+  I bytes[16];
+  Nibbles(const I* scales, const I* mins) {
+    for (int g = 0; g < 16; ++g) bytes[g] = (scales[g] | mins[g] << 4) & 255;
+  }
+  I scale(int g) const { return bytes[g] & 15; }
+  I min(int g) const { return bytes[g] >> 4; }
+};
+
+// The block's scales as f16, and the codes of all values.
 struct OffsetBlock {
-  I scales[kGroups], mins[kGroups];
   I d, min;
   I codes[256];
 };
 
-// d and the integers of kGroups values >= 0.
-template <int kGroups>
+// d and the integers of the scales (or mins) of all groups.
+template <typename Integers>
 inline I round_scales(const F* values, int top, I* integers) {
+  constexpr int kGroups = Integers::kGroups;
   const F largest = largest_of(values, kGroups);
   const float n_top = static_cast<float>(top);
   const F inverse = largest > 0.0f ? n_top / largest : F{};
   for (int g = 0; g < kGroups; ++g) {
     const I l = nearest(inverse * values[g]) & 255;
-    integers[g] = l > top ? all_int(top) : l;
+    integers[g] = Integers::kCut ? smaller(l, top) : l;
   }
   return to_half(largest > 0.0f ? largest / n_top : F{});
 }
 
-template <int kGroups, bool kAbsolute>
-inline void quantize_offset_block(const Tile<256>& tile, bool by_importance, const OffsetType& type,
-                                  OffsetBlock<kGroups>& out) {
+// kAbsolute: without importance weights are magnitudes, and so are errors.
+template <typename Integers, bool kAbsolute>
+inline Integers quantize_offset_block(const Tile<256>& tile, bool by_importance,
+                                      const OffsetType& type, OffsetBlock& out) {
+  constexpr int kGroups = Integers::kGroups;
   constexpr int kGroup = 256 / kGroups;
   OffsetScale found[kGroups];
   F scales[kGroups];
   F mins[kGroups];
   F sums[kGroups];
   F v = {};
-  if (by_importance) {
-    v = sum_of_squares(tile.x, 256) / 256.0f;
-    if (!kAbsolute) v = 2.0f * v;
-  }
+  if (by_importance) v = (kAbsolute ? 1.0f : 2.0f) * sum_of_squares(tile.x, 256) / 256.0f;
   for (int g = 0; g < kGroups; ++g) {
     const F* x = tile.x + g * kGroup;
     F w[kGroup];
     if (by_importance) {
       importance_weights<kGroup>(x, tile.q + g * kGroup, v, w);
       sums[g] = sum_of(w, kGroup);
-      found[g] = search_offset<kGroup, false>(x, w, type.top, kStepsByImportance);
+      found[g] = search_offset<kGroup, false, true>(x, w, type.top, kStepsByImportance);
     } else {
       const F mean =
           kAbsolute ? F{} : square_root(sum_of_squares(x, kGroup) / static_cast<float>(kGroup));
       for (int i = 0; i < kGroup; ++i) w[i] = kAbsolute ? absolute(x[i]) : mean + absolute(x[i]);
-      found[g] = search_offset<kGroup, kAbsolute>(x, w, type.top, type.steps);
+      found[g] = search_offset<kGroup, kAbsolute, false>(x, w, type.top, type.steps);
     }
     scales[g] = found[g].scale;
     mins[g] = found[g].below;
   }
+  I scale_codes[kGroups];
+  I min_codes[kGroups];
   if (by_importance) {
-    out.d = to_half(search_positive<kGroups>(scales, sums, type.scale_top, out.scales));
-    out.min = to_half(search_positive<kGroups>(mins, sums, type.scale_top, out.mins));
+    out.d = to_half(search_bytes<kGroups>(scales, sums, type.scale_top, scale_codes));
+    out.min = to_half(search_bytes<kGroups>(mins, sums, type.scale_top, min_codes));
+    for (int g = 0; g < kGroups && type.cut; ++g) {
+      scale_codes[g] = smaller(scale_codes[g], type.scale_top);
+      min_codes[g] = smaller(min_codes[g], type.scale_top);
+    }
   } else {
-    out.d = round_scales<kGroups>(scales, type.scale_top, out.scales);
-    out.min = round_scales<kGroups>(mins, type.scale_top, out.mins);
+    out.d = round_scales<Integers>(scales, type.scale_top, scale_codes);
+    out.min = round_scales<Integers>(mins, type.scale_top, min_codes);
   }
+  const Integers integers(scale_codes, min_codes);
   for (int g = 0; g < kGroups; ++g) {
-    const F d = from_half(out.d) * to_float(out.scales[g]);
-    const F min = from_half(out.min) * to_float(out.mins[g]);
+    const F d = from_half(out.d) * to_float(integers.scale(g));
+    const F min = from_half(out.min) * to_float(integers.min(g));
     const I keep = d == 0.0f;
     for (int i = g * kGroup; i < (g + 1) * kGroup; ++i) {
       const I code = clamp(nearest((tile.x[i] + min) / d), 0, type.top);
       out.codes[i] = keep ? found[g].code(tile.x[i], type.top) : code;
     }
   }
-}
-
-// Eight scales and eight mins of 6 bits in 12 bytes.
-inline void set_sixes(const I* scales, const I* mins, I* bytes) {
-  for (int g = 0; g < 4; ++g) {
-    bytes[g] = scales[g] | (scales[g + 4] >> 4) << 6;
-    bytes[g + 4] = mins[g] | (mins[g + 4] >> 4) << 6;
-    bytes[g + 8] = (scales[g + 4] & 15) | (mins[g + 4] & 15) << 4;
-  }
+  return integers;
 }
 
 inline void quantize_q2_k(const QuantizeJob& job) {
-  constexpr OffsetType kType = {3, 15, {-0.5f, 0.1f, 15}, true};
+  constexpr OffsetType kType = {3, 15, {-0.5f, 0.1f, 15}, false};
   for_each_tile<256, 84>(job, [&](const Tile<256>& tile, BlockBytes<84>& out) {
-    OffsetBlock<16> block;
-    quantize_offset_block<16, true>(tile, job.importance != nullptr, kType, block);
-    for (int g = 0; g < 16; ++g) out.bytes[g] = block.scales[g] | block.mins[g] << 4;
+    OffsetBlock block;
+    const auto integers =
+        quantize_offset_block<Nibbles, true>(tile, job.importance != nullptr, kType, block);
+    memcpy(out.bytes, integers.bytes, sizeof integers.bytes);
     for (int i = 0; i < 64; ++i) {
       const I* c = block.codes + i / 32 * 128 + i % 32;
       out.bytes[16 + i] = c[0] | c[32] << 2 | c[64] << 4 | c[96] << 6;
@@ -125,11 +154,12 @@ inline void quantize_q2_k(const QuantizeJob& job) {
 inline void quantize_q4_k(const QuantizeJob& job) {
   constexpr OffsetType kType = {15, 63, {-1.0f, 0.1f, 20}, false};
   for_each_tile<256, 144>(job, [&](const Tile<256>& tile, BlockBytes<144>& out) {
-    OffsetBlock<8> block;
-    quantize_offset_block<8, false>(tile, job.importance != nullptr, kType, block);
+    OffsetBlock block;
+    const auto integers =
+        quantize_offset_block<Sixes, false>(tile, job.importance != nullptr, kType, block);
     out.set_half(0, block.d);
     out.set_half(2, block.min);
-    set_sixes(block.scales, block.mins, out.bytes + 4);
+    memcpy(out.bytes + 4, integers.bytes, sizeof integers.bytes);
     for (int i = 0; i < 128; ++i) {
       const I* c = block.codes + i / 32 * 64 + i % 32;
       out.bytes[16 + i] = c[0] | c[32] << 4;
@@ -138,13 +168,14 @@ inline void quantize_q4_k(const QuantizeJob& job) {
 }
 
 inline void quantize_q5_k(const QuantizeJob& job) {
-  constexpr OffsetType kType = {31, 63, {-0.5f, 0.1f, 15}, false};
+  constexpr OffsetType kType = {31, 63, {-0.5f, 0.1f, 15}, true};
   for_each_tile<256, 176>(job, [&](const Tile<256>& tile, BlockBytes<176>& out) {
-    OffsetBlock<8> block;
-    quantize_offset_block<8, false>(tile, job.importance != nullptr, kType, block);
+    OffsetBlock block;
+    const auto integers =
+        quantize_offset_block<Sixes, false>(tile, job.importance != nullptr, kType, block);
     out.set_half(0, block.d);
     out.set_half(2, block.min);
-    set_sixes(block.scales, block.mins, out.bytes + 4);
+    memcpy(out.bytes + 4, integers.bytes, sizeof integers.bytes);
     for (int i = 0; i < 32; ++i) {
       I high = {};
       for (int g = 0; g < 8; ++g) high |= (block.codes[32 * g + i] >> 4) << g;
@@ -222,7 +253,7 @@ inline void quantize_q3_k(const QuantizeJob& job) {
         scales[g] = found.scale;
         for (int i = 0; i < 16; ++i) codes[16 * g + i] = found.code(x[i], 4);
       }
-      const SymmetricScale found = search_symmetric<16>(scales, sums, 32);
+      const SymmetricScale found = search_symmetric<16, false>(scales, sums, 32);
       d = to_half(found.scale);
       for (int g = 0; g < 16; ++g) integers[g] = found.code(scales[g], 32);
     } else {

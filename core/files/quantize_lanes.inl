@@ -12,6 +12,7 @@ inline F to_float(I x) { return __builtin_convertvector(x, F); }
 inline F absolute(F x) { return (F)((I)x & 0x7fffffff); }
 inline F larger(F a, F b) { return a > b ? a : b; }
 inline F smaller(F a, F b) { return a < b ? a : b; }
+inline I smaller(I x, int32_t top) { return x > top ? all_int(top) : x; }
 inline I clamp(I x, int32_t low, int32_t high) {
   x = x < low ? all_int(low) : x;
   return x > high ? all_int(high) : x;

@@ -123,8 +123,7 @@ inline void quantize_offset(const QuantizeJob& job) {
       const F v = means.of(tile);
       F w[32];
       for (int i = 0; i < 32; ++i) w[i] = tile.q[i] * square_root(v + tile.x[i] * tile.x[i]);
-      const OffsetScale found =
-          search_offset<32, false>(tile.x, w, kTop, OffsetSteps{-0.9f, 0.05f, 36});
+      const OffsetScale found = search_offset<32, false, true>(tile.x, w, kTop, kStepsByImportance);
       d = found.scale;
       min = -found.below;
       for (int i = 0; i < 32; ++i) codes[i] = found.code(tile.x[i], kTop);
@@ -174,7 +173,11 @@ inline F find_digits(const Tile<kBlock>& tile, I* digits) {
 inline void quantize_q2_0(const QuantizeJob& job) {
   for_each_tile<64, 18>(job, [&](const Tile<64>& tile, BlockBytes<18>& out) {
     I digits[64];
-    out.set_half(0, to_half(find_digits(tile, digits)));
+    const F d = find_digits(tile, digits);
+    // Where 1 / d is infinite, llama-quantize takes the least integer and cuts it to 0.
+    const I infinite = (d > 0.0f) & (1.0f / d == __builtin_inff());
+    for (int i = 0; i < 64; ++i) digits[i] = infinite ? I{} : digits[i];
+    out.set_half(0, to_half(d));
     for (int i = 0; i < 16; ++i) {
       const I* c = digits + 4 * i;
       out.bytes[2 + i] = c[0] | c[1] << 2 | c[2] << 4 | c[3] << 6;
@@ -213,22 +216,23 @@ inline void quantize_tq1_0(const QuantizeJob& job) {
   });
 }
 
-// The integer part of log2(x) rounded to f32, of a normal x. Right below a power of two the rounded
+// The integer part of log2(x) rounded to f32, x > 0. Right below a power of two the rounded
 // logarithm is that of the power.
 inline int32_t log2_of(float x) {
+  const bool subnormal = x < 0x1p-126f;
+  x = subnormal ? x * 0x1p24f : x;
   int32_t bits;
   memcpy(&bits, &x, 4);
-  const int32_t below = (bits >> 23) - 127;
+  const int32_t below = (bits >> 23) - 127 - (subnormal ? 24 : 0);
   const int32_t power = below + 1;
-  // log2(2^power (1 - gap 2^-24)) = power - 1.4427 gap 2^-24. It is rounded up to the power if the
-  // difference is at most half the distance of f32 there: 2^-24 times the largest power of two that
-  // isn't above |power|, and half of that below a power of two.
+  // log2(2^power (1 - gap 2^-24)) = power - 1.4427 gap 2^-24. It is rounded to the power if that is
+  // at most half a step of f32 away. In units of 2^-24 the half step is the largest power of two
+  // that isn't above |power|, and half of that just below a power of two.
   const int32_t gap = 0x800000 - (bits & 0x7fffff);
-  const int32_t size = power < 0 ? -power : power;
-  float distance = 0.0f;
-  for (int32_t p = 1; p <= size; p *= 2)
-    distance = static_cast<float>(p == power ? 0.5f : 1.0f) * static_cast<float>(p);
-  return static_cast<float>(gap) * 1.44269504f <= distance ? power : below;
+  float half_step = 0.0f;
+  for (int32_t p = 1; p <= (power < 0 ? -power : power); p *= 2)
+    half_step = static_cast<float>(p) * (p == power ? 0.5f : 1.0f);
+  return static_cast<float>(gap) * 1.44269504f <= half_step ? power : below;
 }
 
 inline void quantize_mxfp4(const QuantizeJob& job) {
@@ -239,9 +243,9 @@ inline void quantize_mxfp4(const QuantizeJob& job) {
     const F magnitude = find_extreme(tile.x, 32, extreme);
     F unit = {};
     for (int l = 0; l < kLanes; ++l) {
-      int32_t e = magnitude[l] >= 0x1p-126f ? log2_of(magnitude[l]) + 125 : -1;
-      if (magnitude[l] == 0.0f) e = 0;
-      out.bytes[0][l] = e < 0 ? 255 : e;
+      // An exponent below 0 wraps.
+      const int32_t e = magnitude[l] > 0.0f ? (log2_of(magnitude[l]) + 125) & 255 : 0;
+      out.bytes[0][l] = e;
       // 2^(e - 127)
       const int32_t bits = e > 0 ? e << 23 : 0x400000;
       float value;

@@ -28,8 +28,9 @@ struct SymmetricScale {
 };
 
 // Tries 19 inverses around that which gives the value of largest magnitude the code -top. Without
-// weights, squares are the weights.
-template <int n>
+// weights, squares are the weights. kFinite: no value is infinite or NaN, as scales of groups may
+// be whose weights are too large.
+template <int n, bool kFinite = true>
 inline SymmetricScale search_symmetric(const F* x, const F* w, int top) {
   SymmetricScale out;
   F extreme;
@@ -51,13 +52,14 @@ inline SymmetricScale search_symmetric(const F* x, const F* w, int top) {
     F xl = {};
     F ll = {};
     for (int i = 0; i < n; ++i) {
-      const F l = clamp(nearest_float(inverse * x[i]), low, high);
+      const F l = kFinite ? clamp(nearest_float(inverse * x[i]), low, high)
+                          : to_float(clamp(nearest(inverse * x[i]), -top, top - 1));
       xl += weighted[i] * l;
       ll += weight[i] * l * l;
     }
     if (trial == 0) {
       out.inverse = inverse;
-      out.scale = ll > 0.0f ? xl / ll : F{};
+      out.scale = ll != 0.0f ? xl / ll : F{};
       best = out.scale * xl;
     } else {
       const I take = (ll > 0.0f) & (xl * xl > best * ll);
@@ -71,32 +73,26 @@ inline SymmetricScale search_symmetric(const F* x, const F* w, int top) {
   return out;
 }
 
+// Inverses are (top + first + step * s) / (max - min), s = 0..last.
 struct OffsetSteps {
   float first, step;
   int last;
 };
+constexpr OffsetSteps kStepsByImportance = {-0.9f, 0.05f, 36};
 
 struct OffsetScale {
   F scale;         // x is about scale * l - below, l in 0..top
   F below;         // >= 0
   F inverse, min;  // by which l was found
+  I cut_first;     // mask: products were cut to 0..top before they were rounded
   I flat;          // mask: all values are equal, so all l are 0
   I code(F x, int top) const {
-    const I l = clamp(nearest(inverse * (x - min)), 0, top);
+    const F product = inverse * (x - min);
+    const F cut = clamp(product, 0.0f, static_cast<float>(top));
+    const I l = clamp(nearest(cut_first ? cut : product), 0, top);
     return flat ? I{} : l;
   }
 };
-
-// l of each value into l[]. `wide`: a product may be 2^22 or more.
-template <int n>
-inline void offset_codes(const F* x, F inverse, F min, float top, bool wide, F* l) {
-  if (wide) {
-    for (int i = 0; i < n; ++i)
-      l[i] = to_float(clamp(nearest(inverse * (x[i] - min)), 0, static_cast<int>(top)));
-  } else {
-    for (int i = 0; i < n; ++i) l[i] = clamp(nearest_float(inverse * (x[i] - min)), 0.0f, top);
-  }
-}
 
 template <int n, bool kAbsolute>
 inline F offset_error(const F* x, const F* w, const F* l, F scale, F min) {
@@ -109,8 +105,9 @@ inline F offset_error(const F* x, const F* w, const F* l, F scale, F min) {
 }
 
 // For codes by a few inverses, fits scale and min by least squares. kAbsolute: the error is the
-// weighted sum of magnitudes.
-template <int n, bool kAbsolute>
+// weighted sum of magnitudes. kCutFirst: all codes but the first are cut before they are rounded,
+// which differs only if a product is 2^22 or more.
+template <int n, bool kAbsolute, bool kCutFirst>
 inline OffsetScale search_offset(const F* x, const F* w, int top, const OffsetSteps& steps) {
   F min = x[0];
   F max = x[0];
@@ -131,16 +128,22 @@ inline OffsetScale search_offset(const F* x, const F* w, int top, const OffsetSt
   out.scale = 1.0f / out.inverse;
   out.min = min;
   F l[n];
-  const auto find_codes = [&](F inverse) {
+  const auto find_codes = [&](F inverse, bool cut_first) {
     const F widest = larger(absolute(smallest - min), absolute(max - min)) * absolute(inverse);
-    const bool wide = any(~(widest < 0x1p21f) & ~out.flat);
-    offset_codes<n>(x, inverse, min, n_top, wide, l);
+    if (!cut_first && any(~(widest < 0x1p21f) & ~out.flat)) {
+      for (int i = 0; i < n; ++i) l[i] = to_float(clamp(nearest(inverse * (x[i] - min)), 0, top));
+    } else if (cut_first) {
+      for (int i = 0; i < n; ++i) l[i] = nearest_float(clamp(inverse * (x[i] - min), 0.0f, n_top));
+    } else {
+      for (int i = 0; i < n; ++i) l[i] = clamp(nearest_float(inverse * (x[i] - min)), 0.0f, n_top);
+    }
   };
-  find_codes(out.inverse);
+  out.cut_first = I{};
+  find_codes(out.inverse, false);
   F least = offset_error<n, kAbsolute>(x, w, l, out.scale, min);
   for (int s = 0; s <= steps.last; ++s) {
     const F inverse = (steps.first + steps.step * static_cast<float>(s) + n_top) / (max - min);
-    find_codes(inverse);
+    find_codes(inverse, kCutFirst);
     F sum_l = {};
     F ll = {};
     F xl = {};
@@ -162,6 +165,7 @@ inline OffsetScale search_offset(const F* x, const F* w, int top, const OffsetSt
     out.scale = take ? scale : out.scale;
     out.inverse = take ? inverse : out.inverse;
     out.min = take ? min : out.min;
+    if (kCutFirst) out.cut_first |= take;
     min = take ? new_min : min;
   }
   out.scale = out.flat ? F{} : out.scale;
@@ -170,8 +174,9 @@ inline OffsetScale search_offset(const F* x, const F* w, int top, const OffsetSt
 }
 
 // Changes one code after the other as long as that raises xl^2 / ll, in at most five rounds.
-// Returns the scale. kPositive: codes 0..top, else -top..top - 1.
-template <int n, bool kPositive>
+// Returns the scale. kBytes: codes up to top that are stored as a byte, so -1 becomes 255. Else
+// they are in -top..top - 1.
+template <int n, bool kBytes>
 inline F refine_codes(const F* x, const F* w, int top, I* codes, F xl, F ll) {
   for (int round = 0; round < 5; ++round) {
     I changed = {};
@@ -181,14 +186,14 @@ inline F refine_codes(const F* x, const F* w, int top, I* codes, F xl, F ll) {
       const F xl_without = xl - weighted * l;
       const F ll_without = ll - w[i] * l * l;
       I code = nearest(x[i] * ll_without / xl_without);
-      code = kPositive ? (code > top ? all_int(top) : code) : clamp(code, -top, top - 1);
+      code = kBytes ? (code > top ? all_int(top) : code) : clamp(code, -top, top - 1);
       const F m = to_float(code);
       const F new_xl = xl_without + weighted * m;
       const F new_ll = ll_without + w[i] * m * m;
       I take = (xl_without > 0.0f) & (code != codes[i]);
-      take &= (kPositive ? ll_without : new_ll) > 0.0f;
+      take &= (kBytes ? ll_without : new_ll) > 0.0f;
       take &= new_xl * new_xl * ll > xl * xl * new_ll;
-      codes[i] = take ? code : codes[i];
+      codes[i] = take ? (kBytes ? code & 255 : code) : codes[i];
       xl = take ? new_xl : xl;
       ll = take ? new_ll : ll;
       changed |= take;
@@ -199,9 +204,10 @@ inline F refine_codes(const F* x, const F* w, int top, I* codes, F xl, F ll) {
   return ll > 0.0f ? xl / ll : F{};
 }
 
-// For values >= 0: codes[i] in 0..top, returns the scale.
+// For scales and mins of groups. Returns the scale; codes[i] is in 0..top. But a fit to few weights
+// can have made a scale negative. Then its code is what a byte holds of a negative one.
 template <int n>
-inline F search_positive(const F* x, const F* w, int top, I* codes) {
+inline F search_bytes(const F* x, const F* w, int top, I* codes) {
   F max = {};
   for (int i = 0; i < n; ++i) max = x[i] > max ? x[i] : max;
   const I zero = max < kNothing;
@@ -217,7 +223,7 @@ inline F search_positive(const F* x, const F* w, int top, I* codes) {
     F error = {};
     for (int i = 0; i < n; ++i) {
       I l = nearest(inverse * x[i]);
-      if (trial != 0) l = l > top ? all_int(top) : l;
+      l = trial == 0 ? l & 255 : l > top ? all_int(top) : l;
       const F difference = x[i] - scale * to_float(l);
       error += w[i] * difference * difference;
     }
@@ -228,9 +234,10 @@ inline F search_positive(const F* x, const F* w, int top, I* codes) {
   F xl = {};
   F ll = {};
   for (int i = 0; i < n; ++i) {
-    const I l = nearest(best_inverse * x[i]);
-    codes[i] = l > top ? all_int(top) : l;
-    const F m = to_float(codes[i]);
+    I l = nearest(best_inverse * x[i]);
+    l = l > top ? all_int(top) : l;
+    codes[i] = l & 255;
+    const F m = to_float(l);
     xl += w[i] * x[i] * m;
     ll += w[i] * m * m;
   }
