@@ -30,6 +30,7 @@ struct RowQuantizer {
 // Each is defined in the file of its name. The last one runs everywhere.
 #if defined(__x86_64__)
 extern const RowQuantizer kQuantizeAvx2;
+extern const RowQuantizer kQuantizeAvx512;
 #endif
 extern const RowQuantizer kQuantizeBaseline;
 

@@ -67,7 +67,7 @@ const RowQuantizer& choose_row_quantizer() {
 RowQuantizerList all_row_quantizers() {
   static const RowQuantizer* const kList[] = {
 #if defined(__x86_64__)
-    &kQuantizeAvx2,
+    &kQuantizeAvx512, &kQuantizeAvx2,
 #endif
     &kQuantizeBaseline,
   };
