@@ -11,11 +11,14 @@
 
 inline bool all_finite(const float* values, int64_t n) {
   I bad = {};
-  for (int64_t i = 0; i < n; i += kLanes) {
-    F x = {};
-    memcpy(&x, values + i, 4 * (n - i < kLanes ? static_cast<size_t>(n - i) : kLanes));
-    bad |= ((I)x & 0x7fffffff) >= 0x7f800000;
-  }
+  const auto check = [&bad](const float* from) {
+    bad |= ((I)load(from) & 0x7fffffff) >= 0x7f800000;
+  };
+  const int64_t whole = n / kLanes * kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) check(values + i);
+  float rest[kLanes] = {};
+  memcpy(rest, values + whole, 4 * static_cast<size_t>(n - whole));
+  check(rest);
   return !any(bad);
 }
 

@@ -8,6 +8,11 @@ typedef int32_t I __attribute__((vector_size(4 * kLanes)));
 
 inline F all(float value) { return value - F{}; }
 inline I all_int(int32_t value) { return value - I{}; }
+inline F load(const float* from) {
+  F out;
+  memcpy(&out, from, sizeof out);
+  return out;
+}
 inline F to_float(I x) { return __builtin_convertvector(x, F); }
 inline F absolute(F x) { return (F)((I)x & 0x7fffffff); }
 inline F larger(F a, F b) { return a > b ? a : b; }

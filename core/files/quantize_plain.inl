@@ -1,19 +1,33 @@
 // Types whose blocks have one scale (and min): F16, BF16, Q4_0 to Q8_0, MXFP4, TQ, Q1_0, Q2_0.
 
-// Calls convert(vector) for the values, kLanes at a time, and stores the low 16 bits of what it
-// returns.
+// Writes the low bits of 32 integers, as many as T has. (The loop over all 32 becomes instructions
+// that pack two vectors. Conversions of one vector don't.)
+constexpr int kRun = 32 / kLanes;  // vectors
+template <typename T>
+inline void write_run(const I* vectors, uint8_t* out) {
+  int32_t values[32];
+  memcpy(values, vectors, sizeof values);
+  T narrow[32];
+  for (int i = 0; i < 32; ++i) narrow[i] = static_cast<T>(values[i]);
+  memcpy(out, narrow, sizeof narrow);
+}
+
+// Stores the low 16 bits of what convert(vector) returns for each value.
 template <typename Convert>
 inline void convert_to_16_bits(const QuantizeJob& job, Convert convert) {
-  typedef uint16_t H __attribute__((vector_size(2 * kLanes)));
   const int64_t count = job.n_rows * job.n;
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const int64_t left = count - i;
-    const size_t n = left < kLanes ? static_cast<size_t>(left) : kLanes;
-    F x = {};
-    memcpy(&x, job.values + i, 4 * n);
-    const H halves = __builtin_convertvector(convert(x), H);
-    memcpy(job.out + 2 * i, &halves, 2 * n);
-  }
+  const auto run = [&](const float* values, uint8_t* out) {
+    I vectors[kRun];
+    for (int v = 0; v < kRun; ++v) vectors[v] = convert(load(values + v * kLanes));
+    write_run<uint16_t>(vectors, out);
+  };
+  const int64_t whole = count / 32 * 32;
+  for (int64_t i = 0; i < whole; i += 32) run(job.values + i, job.out + 2 * i);
+  float rest[32] = {};
+  uint8_t out[64];
+  memcpy(rest, job.values + whole, 4 * static_cast<size_t>(count - whole));
+  run(rest, out);
+  memcpy(job.out + 2 * whole, out, 2 * static_cast<size_t>(count - whole));
 }
 
 inline I to_bf16(F x) {
@@ -23,25 +37,28 @@ inline I to_bf16(F x) {
 }
 
 inline void quantize_q8_0(const QuantizeJob& job) {
-  typedef int8_t B __attribute__((vector_size(kLanes)));
-  constexpr int kVectors = 32 / kLanes;
   const int64_t n_blocks = job.n_rows * job.n / 32;
   for (int64_t b = 0; b < n_blocks; ++b) {
-    F x[kVectors];
-    memcpy(x, job.values + b * 32, sizeof x);
-    F magnitudes = {};
-    for (int v = 0; v < kVectors; ++v) magnitudes = larger(absolute(x[v]), magnitudes);
-    float largest = 0.0f;
-    for (int l = 0; l < kLanes; ++l) largest = magnitudes[l] > largest ? magnitudes[l] : largest;
+    const float* values = job.values + b * 32;
+    // The largest magnitude: bits of floats >= 0 are in the order of the floats.
+    I magnitudes = {};
+    for (int v = 0; v < kRun; ++v) {
+      const I bits = (I)absolute(load(values + v * kLanes));
+      magnitudes = bits > magnitudes ? bits : magnitudes;
+    }
+    int32_t lanes[kLanes];
+    memcpy(lanes, &magnitudes, sizeof lanes);
+    int32_t most = 0;
+    for (const int32_t each : lanes) most = each > most ? each : most;
+    float largest;
+    memcpy(&largest, &most, 4);
     const float d = largest / 127.0f;
     const float inverse = d != 0.0f ? 1.0f / d : 0.0f;
-    uint8_t* out = job.out + b * 34;
     const uint16_t half = static_cast<uint16_t>(to_half(all(d))[0]);
-    memcpy(out, &half, 2);
-    for (int v = 0; v < kVectors; ++v) {
-      const B codes = __builtin_convertvector(round_away(x[v] * inverse), B);
-      memcpy(out + 2 + v * kLanes, &codes, sizeof codes);
-    }
+    I codes[kRun];
+    for (int v = 0; v < kRun; ++v) codes[v] = round_away(load(values + v * kLanes) * inverse);
+    memcpy(job.out + b * 34, &half, 2);
+    write_run<int8_t>(codes, job.out + b * 34 + 2);
   }
 }
 

@@ -17,7 +17,7 @@ struct Target {
   bool exponent = false;  // byte 0 is an exponent, and 255 is none
 };
 constexpr Target kTargets[] = {
-    {Type::F32, {-1, -1}},   {Type::F16, {0, -1}},    {Type::BF16, {-1, -1}},
+    {Type::F32, {-1, -1}},   {Type::F16, {-1, -1}},   {Type::BF16, {-1, -1}},
     {Type::Q4_0, {0, -1}},   {Type::Q4_1, {0, 2}},    {Type::Q5_0, {0, -1}},
     {Type::Q5_1, {0, 2}},    {Type::Q8_0, {0, -1}},   {Type::Q2_K, {80, 82}},
     {Type::Q3_K, {108, -1}}, {Type::Q4_K, {0, 2}},    {Type::Q5_K, {0, 2}},
@@ -33,23 +33,25 @@ const Target* find_target(Type type) {
   return nullptr;
 }
 
-uint16_t u16_at(const uint8_t* bytes) {
-  uint16_t value;
-  std::memcpy(&value, bytes, 2);
-  return value;
-}
-
 // Whether all blocks hold finite numbers.
 bool all_hold(const Target& target, uint64_t n_blocks, uint64_t block_bytes, const uint8_t* out) {
   bool bad = false;
+  // An infinity or NaN has all bits of the exponent.
+  const auto check = [&](const uint8_t* first, uint64_t step, int exponent) {
+    for (uint64_t b = 0; b < n_blocks; ++b) {
+      uint16_t bits;
+      std::memcpy(&bits, first + b * step, 2);
+      bad |= (bits & exponent) == exponent;
+    }
+  };
   if (target.type == Type::BF16) {
-    for (uint64_t b = 0; b < n_blocks; ++b) bad |= (u16_at(out + 2 * b) & 0x7f80) == 0x7f80;
-    return !bad;
-  }
-  for (const int at : target.halves) {
-    if (at < 0) continue;
-    for (uint64_t b = 0; b < n_blocks; ++b)
-      bad |= (u16_at(out + b * block_bytes + at) & 0x7c00) == 0x7c00;
+    check(out, 2, 0x7f80);
+  } else if (target.type == Type::F16) {
+    check(out, 2, 0x7c00);
+  } else {
+    for (const int at : target.halves) {
+      if (at >= 0) check(out + at, block_bytes, 0x7c00);
+    }
   }
   for (uint64_t b = 0; target.exponent && b < n_blocks; ++b) bad |= out[b * block_bytes] == 255;
   return !bad;
@@ -67,7 +69,8 @@ const RowQuantizer& choose_row_quantizer() {
 RowQuantizerList all_row_quantizers() {
   static const RowQuantizer* const kList[] = {
 #if defined(__x86_64__)
-    &kQuantizeAvx512, &kQuantizeAvx2,
+    &kQuantizeAvx512,
+    &kQuantizeAvx2,
 #endif
     &kQuantizeBaseline,
   };
