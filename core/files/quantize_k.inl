@@ -257,11 +257,9 @@ inline void quantize_q3_k(const QuantizeJob& job) {
       d = to_half(found.scale);
       for (int g = 0; g < 16; ++g) integers[g] = found.code(scales[g], 32);
     } else {
-      for (int g = 0; g < 16; ++g) {
-        I* group = codes + 16 * g;
-        scales[g] = search_by_changes<16>(tile.x + 16 * g, 4, group);
-        for (int i = 0; i < 16; ++i) group[i] += 4;
-      }
+      for (int g = 0; g < 16; g += 4)
+        search_by_changes<16, 4>(tile.x + 16 * g, 4, codes + 16 * g, scales + g);
+      for (I& code : codes) code += 4;
       F extreme;
       find_extreme(scales, 16, extreme);
       const I zero = extreme == 0.0f;

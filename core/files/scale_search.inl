@@ -175,33 +175,37 @@ inline OffsetScale search_offset(const F* x, const F* w, int top, const OffsetSt
 
 // Changes one code after the other as long as that raises xl^2 / ll, in at most five rounds.
 // Returns the scale. kBytes: codes up to top that are stored as a byte, so -1 becomes 255. Else
-// they are in -top..top - 1.
-template <int n, bool kBytes>
-inline F refine_codes(const F* x, const F* w, int top, I* codes, F xl, F ll) {
+// they are in -top..top - 1. `groups` of n values lie end to end; their codes are changed in turn,
+// as each waits for that before it.
+template <int n, int groups, bool kBytes>
+inline void refine_codes(const F* x, const F* w, int top, I* codes, F* xl, F* ll, F* scales) {
   for (int round = 0; round < 5; ++round) {
     I changed = {};
     for (int i = 0; i < n; ++i) {
-      const F l = to_float(codes[i]);
-      const F weighted = w[i] * x[i];
-      const F xl_without = xl - weighted * l;
-      const F ll_without = ll - w[i] * l * l;
-      I code = nearest(x[i] * ll_without / xl_without);
-      code = kBytes ? (code > top ? all_int(top) : code) : clamp(code, -top, top - 1);
-      const F m = to_float(code);
-      const F new_xl = xl_without + weighted * m;
-      const F new_ll = ll_without + w[i] * m * m;
-      I take = (xl_without > 0.0f) & (code != codes[i]);
-      take &= (kBytes ? ll_without : new_ll) > 0.0f;
-      take &= new_xl * new_xl * ll > xl * xl * new_ll;
-      codes[i] = take ? (kBytes ? code & 255 : code) : codes[i];
-      xl = take ? new_xl : xl;
-      ll = take ? new_ll : ll;
-      changed |= take;
+      for (int g = 0; g < groups; ++g) {
+        const int at = g * n + i;
+        const F l = to_float(codes[at]);
+        const F weighted = w[at] * x[at];
+        const F xl_without = xl[g] - weighted * l;
+        const F ll_without = ll[g] - w[at] * l * l;
+        I code = nearest(x[at] * ll_without / xl_without);
+        code = kBytes ? smaller(code, top) : clamp(code, -top, top - 1);
+        const F m = to_float(code);
+        const F new_xl = xl_without + weighted * m;
+        const F new_ll = ll_without + w[at] * m * m;
+        I take = (xl_without > 0.0f) & (code != codes[at]);
+        take &= (kBytes ? ll_without : new_ll) > 0.0f;
+        take &= new_xl * new_xl * ll[g] > xl[g] * xl[g] * new_ll;
+        codes[at] = take ? (kBytes ? code & 255 : code) : codes[at];
+        xl[g] = take ? new_xl : xl[g];
+        ll[g] = take ? new_ll : ll[g];
+        changed |= take;
+      }
     }
     // A lane without changes would have none in the next round.
     if (!any(changed)) break;
   }
-  return ll > 0.0f ? xl / ll : F{};
+  for (int g = 0; g < groups; ++g) scales[g] = ll[g] > 0.0f ? xl[g] / ll[g] : F{};
 }
 
 // For scales and mins of groups. Returns the scale; codes[i] is in 0..top. But a fit to few weights
@@ -241,29 +245,35 @@ inline F search_bytes(const F* x, const F* w, int top, I* codes) {
     xl += w[i] * x[i] * m;
     ll += w[i] * m * m;
   }
-  const F scale = refine_codes<n, true>(x, w, top, codes, xl, ll);
+  F scale;
+  refine_codes<n, 1, true>(x, w, top, codes, &xl, &ll, &scale);
   for (int i = 0; i < n; ++i) codes[i] = zero ? I{} : codes[i];
   return zero ? F{} : scale;
 }
 
 // For groups of Q3_K without importance: codes in -top..top - 1, changed one by one. A zero group
-// has the codes -top.
-template <int n>
-inline F search_by_changes(const F* x, int top, I* codes) {
-  F extreme;
-  const I zero = find_extreme(x, n, extreme) < kNothing;
-  const F inverse = -static_cast<float>(top) / (zero ? all(1.0f) : extreme);
-  F w[n];
-  F xl = {};
-  F ll = {};
-  for (int i = 0; i < n; ++i) {
-    w[i] = x[i] * x[i];
-    codes[i] = clamp(nearest(inverse * x[i]), -top, top - 1);
-    const F l = to_float(codes[i]);
-    xl += w[i] * x[i] * l;
-    ll += w[i] * l * l;
+// has the codes -top. Sets scales[groups].
+template <int n, int groups>
+inline void search_by_changes(const F* x, int top, I* codes, F* scales) {
+  F w[n * groups];
+  F xl[groups] = {};
+  F ll[groups] = {};
+  I zero[groups];
+  for (int g = 0; g < groups; ++g) {
+    F extreme;
+    zero[g] = find_extreme(x + g * n, n, extreme) < kNothing;
+    const F inverse = -static_cast<float>(top) / (zero[g] ? all(1.0f) : extreme);
+    for (int i = g * n; i < (g + 1) * n; ++i) {
+      w[i] = x[i] * x[i];
+      codes[i] = clamp(nearest(inverse * x[i]), -top, top - 1);
+      const F l = to_float(codes[i]);
+      xl[g] += w[i] * x[i] * l;
+      ll[g] += w[i] * l * l;
+    }
   }
-  const F scale = refine_codes<n, false>(x, w, top, codes, xl, ll);
-  for (int i = 0; i < n; ++i) codes[i] = zero ? all_int(-top) : codes[i];
-  return zero ? F{} : scale;
+  refine_codes<n, groups, false>(x, w, top, codes, xl, ll, scales);
+  for (int g = 0; g < groups; ++g) {
+    scales[g] = zero[g] ? F{} : scales[g];
+    for (int i = g * n; i < (g + 1) * n; ++i) codes[i] = zero[g] ? all_int(-top) : codes[i];
+  }
 }
