@@ -106,7 +106,7 @@ void expect_hashes(const File& file, const nlohmann::json& answers, const File* 
   }
 }
 
-TEST(QuantizeRows, GivesTheBytesOfLlamaQuantize) {
+TEST(RoundedTensors, HaveTheBytesOfLlama) {
   if (!std::filesystem::exists(kModels / "quantize.json"))
     GTEST_SKIP() << "there is no ../shared/models/quantize.json here";
   const auto all = nlohmann::json::parse(read_file(kModels / "quantize.json"), nullptr, false);
