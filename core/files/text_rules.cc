@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/utf8.h"
 #include "text/pretokenize.h"
 #include "text/vocab.h"
 
@@ -111,6 +112,19 @@ const std::string* pattern_of(const HubJson& step, std::string_view kind) {
   return pattern == nullptr ? nullptr : text_of_member(*pattern, kind);
 }
 
+// Some files write line ends in patterns as they are.
+std::string with_escapes(std::string_view pattern) {
+  std::string out;
+  for (const char c : pattern) {
+    if (c == '\r' || c == '\n') {
+      out.append(c == '\r' ? "\\r" : "\\n");
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
 // One step as kKnownSteps writes it; empty if it's none of those, or has settings that they lack.
 std::string step_text(const HubJson& step) {
   const std::string type = type_of(step);
@@ -130,7 +144,35 @@ std::string step_text(const HubJson& step) {
   const bool whole = pattern->ends_with("|\\s+");
   const bool isolated = *behavior == "Isolated" && !inverted;
   const bool removed = *behavior == "Removed" && inverted && whole;
-  return isolated || removed ? *pattern + '\n' : std::string();
+  return isolated || removed ? with_escapes(*pattern) + '\n' : std::string();
+}
+
+// Whether a merge makes each token of several characters, so that looking up whole words changes
+// nothing.
+bool merges_make_all(const TokenizerJson& tokenizer) {
+  TokenIds made;
+  made.reset(tokenizer.merges.size() / 2 + tokenizer.added.size());
+  std::string joined;
+  for (size_t i = 0; i < tokenizer.merges.size(); i += 2) {
+    joined = tokenizer.merges[i];
+    joined += tokenizer.merges[i + 1];
+    made.add(joined, 0);
+  }
+  for (const AddedToken& token : tokenizer.added) made.add(token.text, 0);
+  for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
+    const std::string_view text = tokenizer.tokens[i];
+    if (utf8_decode(text).length < text.size() && made.find(text) == TokenIds::kNone) return false;
+  }
+  return true;
+}
+
+// Two names have Llama 3's pattern: one for texts with a token in front whose words are looked up
+// as a whole, one with neither. In front there is a key, so where the two disagree the look-up
+// decides, if it matters.
+std::string_view llama3_name(const TokenizerJson& tokenizer, bool bos) {
+  const bool whole =
+      bos == tokenizer.ignore_merges || merges_make_all(tokenizer) ? bos : tokenizer.ignore_merges;
+  return whole ? "llama-bpe" : "dbrx";
 }
 
 // The pre-tokenizer's name of a vocabulary of bytes.
@@ -149,12 +191,11 @@ Result<std::string> find_pre(const TokenizerJson& tokenizer, bool bos) {
         "pre-tokenizer",
         tokenizer.pre_tokenizer.dump(-1, ' ', false, HubJson::error_handler_t::replace));
   }
-  // dbrx is the same pattern without a token in front.
-  const std::string_view name = row->pre == "llama-bpe" && !bos ? "dbrx" : row->pre;
+  const std::string_view name = row->pre == "llama-bpe" ? llama3_name(tokenizer, bos) : row->pre;
   if (!find_pre_tokenizer(name)) {
     return with_facts(
         fail(Code::unsupported_model, "the pre-tokenizer of tokenizer.json is GGUF's '", name,
-             "', which doesn't run here: ", printable(text, kShownPattern)),
+             "', which doesn't run here"),
         {{"key", std::string("tokenizer.ggml.pre")}, {"value", std::string(name)}});
   }
   return std::string(name);

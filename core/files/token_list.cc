@@ -326,22 +326,6 @@ Result<TokenList> TokenLister::list(const SentencePieces* pieces) {
 
 }  // namespace
 
-uint32_t TokenIds::find(std::string_view text) const {
-  const uint32_t at =
-      table_.find(hash_text(text), [&](uint32_t index) { return texts_[index] == text; });
-  return at == IndexTable::kNone ? kNone : ids_[at];
-}
-
-uint32_t TokenIds::add(std::string_view text, uint32_t id) {
-  const auto next = static_cast<uint32_t>(ids_.size());
-  const uint32_t other =
-      table_.insert(hash_text(text), next, [&](uint32_t index) { return texts_[index] == text; });
-  if (other != IndexTable::kNone) return ids_[other];
-  texts_.push_back(text);
-  ids_.push_back(id);
-  return kNone;
-}
-
 Result<TokenList> list_tokens(const TokenizerJson& tokenizer, const std::vector<AddedToken>& added,
                               VocabularyKind kind, const SentencePieces* pieces, uint64_t n_vocab,
                               Notes& notes) {

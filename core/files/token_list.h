@@ -10,34 +10,15 @@
 #include "files/sentencepiece.h"
 #include "files/text_rules.h"
 #include "files/tokenizer_json.h"
-#include "text/index_table.h"
 
 namespace sluice {
-
-// Finds tokens by their texts in tokenizer.json.
-class TokenIds {
- public:
-  static constexpr uint32_t kNone = UINT32_MAX;
-
-  // The id of a text, or kNone.
-  uint32_t find(std::string_view text) const;
-  // Adds a text. Returns the id that it has already, or kNone.
-  uint32_t add(std::string_view text, uint32_t id);
-  // Room for so many texts. Call it first.
-  void reset(size_t texts) { table_.reset(texts); }
-
- private:
-  TextList texts_;
-  std::vector<uint32_t> ids_;
-  IndexTable table_;
-};
 
 struct TokenList {
   std::vector<std::string> texts;   // tokenizer.ggml.tokens
   std::vector<int32_t> types;       // tokenizer.ggml.token_type
   std::vector<float> scores;        // tokenizer.ggml.scores; empty: none are needed
   std::vector<std::string> merges;  // tokenizer.ggml.merges; empty: none are needed
-  TokenIds ids;
+  TokenIds ids;                     // of the texts in tokenizer.json, also those beyond the rows
 };
 
 // `added`: the tokens of tokenizer.json's list and those that only tokenizer_config.json has.

@@ -23,6 +23,7 @@ class TokenizerReader final : public nlohmann::json_sax<HubJson> {
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override {
     if (top() == Place::model && key_ == "byte_fallback") out_.byte_fallback = value;
+    if (top() == Place::model && key_ == "ignore_merges") out_.ignore_merges = value;
     if (top() == Place::added_token && key_ == "special") out_.added.back().special = value;
     return add(value);
   }

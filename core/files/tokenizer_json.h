@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "files/hub_json.h"
+#include "text/index_table.h"
 
 namespace sluice {
 
@@ -31,6 +32,36 @@ class TextList {
   std::vector<uint32_t> ends_;
 };
 
+// Finds ids by texts.
+class TokenIds {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // Room for so many texts. Call it first.
+  void reset(size_t texts) { table_.reset(texts); }
+  // The id of a text, or kNone.
+  uint32_t find(std::string_view text) const {
+    const uint32_t at =
+        table_.find(hash_text(text), [&](uint32_t index) { return texts_[index] == text; });
+    return at == IndexTable::kNone ? kNone : ids_[at];
+  }
+  // Adds a text. Returns the id that it has already, or kNone.
+  uint32_t add(std::string_view text, uint32_t id) {
+    const auto next = static_cast<uint32_t>(ids_.size());
+    const uint32_t other =
+        table_.insert(hash_text(text), next, [&](uint32_t index) { return texts_[index] == text; });
+    if (other != IndexTable::kNone) return ids_[other];
+    texts_.push_back(text);
+    ids_.push_back(id);
+    return kNone;
+  }
+
+ private:
+  TextList texts_;
+  std::vector<uint32_t> ids_;
+  IndexTable table_;
+};
+
 // A token that is cut out of the text before anything else happens to it.
 struct AddedToken {
   std::string text;
@@ -44,6 +75,7 @@ struct TokenizerJson {
   std::string subword_prefix;  // continuing_subword_prefix
   std::string word_suffix;     // end_of_word_suffix
   bool byte_fallback = false;
+  bool ignore_merges = false;  // a word that is a token isn't merged
   TextList tokens;             // of the model, as they stand there
   std::vector<uint32_t> ids;   // their ids
   TextList merges;             // each is two texts

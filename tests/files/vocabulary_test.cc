@@ -336,9 +336,10 @@ std::vector<PreCase> pre_cases() {
            "|[^\\r\\n\\p{L}\\p{N}]?" + upper + "+" + lower + "*" + contractions + "|" + number +
            "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
   };
+  // With line ends as they are, as its file has them.
   const std::string deepseek =
       "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?"
-      "[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+      "[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+";
   return {
       {"gpt-2", bytes_step(true)},
       {"gpt-2", sequence({split(gpt2), bytes_step(false)})},
@@ -387,6 +388,22 @@ TEST(Vocabulary, TheTokenInFrontTellsLlama3FromOthers) {
   EXPECT_EQ(added.number("tokenizer.ggml.bos_token_id"), 258);
   EXPECT_EQ(added.number("tokenizer.ggml.add_bos_token"), 1);
   EXPECT_EQ(added.number("tokenizer.ggml.add_eos_token"), 0);
+}
+
+// A token that no merge makes is only found by looking up whole words.
+TEST(Vocabulary, WholeWordsTellLlama3FromOthersIfTheyMatter) {
+  MadeVocabulary made = byte_level_vocabulary();
+  made.tokenizer["pre_tokenizer"] = sequence({split(kLlama3Pattern), bytes_step(false)});
+  made.tokenizer["model"]["ignore_merges"] = true;
+  const auto pre = [&] { return std::string(add_files(made, 260).text("tokenizer.ggml.pre")); };
+  EXPECT_EQ(pre(), "dbrx");
+  made.tokenizer["model"]["vocab"]["word"] = 259;
+  EXPECT_EQ(pre(), "llama-bpe");
+  EXPECT_EQ(add_files(made, 260).number("tokenizer.ggml.add_bos_token"), 0);
+  made.tokenizer["model"]["ignore_merges"] = false;
+  made.frame("<|end|>", "");
+  EXPECT_EQ(pre(), "dbrx");
+  EXPECT_EQ(add_files(made, 260).number("tokenizer.ggml.add_bos_token"), 1);
 }
 
 TEST(Vocabulary, UnknownRulesAreRefusedAndPrinted) {
