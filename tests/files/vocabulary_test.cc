@@ -635,6 +635,26 @@ TEST(Vocabulary, ATokenBehindTexts) {
   EXPECT_EQ(added.number("tokenizer.ggml.add_bos_token"), 0);
 }
 
+TEST(Vocabulary, ATokenBetweenTwoTexts) {
+  MadeVocabulary made = byte_level_vocabulary();
+  const auto separated = [&] {
+    return add_files(made, 260).number("tokenizer.ggml.add_sep_token");
+  };
+  EXPECT_EQ(separated(), -1);
+  made.tokenizer["post_processor"] = {
+      {"type", "RobertaProcessing"}, {"sep", {"<|end|>", 258}}, {"cls", {"<|end|>", 258}}};
+  EXPECT_EQ(separated(), 1);
+  made.tokenizer["post_processor"]["type"] = "BertProcessing";
+  EXPECT_EQ(separated(), 0);
+  made.frame("", "");
+  const ordered_json one = made.tokenizer["post_processor"]["single"][0];
+  const ordered_json between = {{"SpecialToken", {{"id", "<|end|>"}}}};
+  made.tokenizer["post_processor"]["pair"] = std::vector<ordered_json>{one, between, one};
+  EXPECT_EQ(separated(), 0);
+  made.tokenizer_config = {{"sep_token", "<|end|>"}};
+  EXPECT_EQ(separated(), 1);
+}
+
 TEST(Vocabulary, AFrameThatNoKeyCanSay) {
   MadeVocabulary made = byte_level_vocabulary();
   made.add_token("<|start|>", 259, true);
