@@ -149,9 +149,10 @@ Status set_suppressed(const HubJson& generation_config, uint64_t n_vocab, Gguf& 
   std::vector<int32_t> ids;
   for (const HubJson& entry : *list) {
     const auto* id = entry.get_ptr<const uint64_t*>();
-    if (id == nullptr || *id >= n_vocab || ids.size() >= n_vocab) {
+    if (id == nullptr || *id >= n_vocab || ids.size() + 1 >= n_vocab) {
       return fail(Code::bad_file,
-                  "suppress_tokens of generation_config.json is no list of ids below ", n_vocab);
+                  "suppress_tokens of generation_config.json is no list of some of the ", n_vocab,
+                  " tokens");
     }
     ids.push_back(static_cast<int32_t>(*id));
   }

@@ -26,8 +26,8 @@ struct VocabularyFiles {
 // Adds the vocabulary's keys to `gguf`, for a model of this architecture (GGUF's name) with
 // `n_vocab` rows of embedding. Ids without a token become [PADn]. Fails with bad_file if a file is
 // damaged or hostile, with unsupported_model if it asks for what no key can say: a pre-tokenizer or
-// normalizer that isn't known (the message has it), a model that doesn't run here. `notes`: what a
-// user should know although it worked.
+// normalizer that isn't known (the message has it), a model that doesn't run here; then `gguf` may
+// have some of the keys. `notes`: what a user should know although it worked.
 Status add_vocabulary(const VocabularyFiles& files, const std::string& architecture,
                       uint64_t n_vocab, Gguf& gguf, Notes& notes);
 

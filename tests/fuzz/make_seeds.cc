@@ -1,5 +1,6 @@
-// make_seeds DIR: writes the fuzz targets' first inputs into DIR/fuzz_chat, DIR/fuzz_gguf,
-// DIR/fuzz_jinja, DIR/fuzz_json, DIR/fuzz_pull, DIR/fuzz_session and DIR/fuzz_tokenizer.
+// make_seeds DIR: writes the fuzz targets' first inputs into DIR/fuzz_chat, DIR/fuzz_files,
+// DIR/fuzz_gguf, DIR/fuzz_jinja, DIR/fuzz_json, DIR/fuzz_pull, DIR/fuzz_session and
+// DIR/fuzz_tokenizer.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include "make/quantize.h"
 #include "make/split_models.h"
 #include "make/tiny_models.h"
+#include "make/vocabulary_files.h"
 #include "pull/journal.h"
 #include "session/session_file.h"
 #include "session_model.h"
@@ -115,6 +117,20 @@ void write_parts(const fs::path& folder, const fs::path& source, std::string_vie
   }
 }
 
+// A vocabulary's files as fuzz_files takes them.
+void write_vocabulary(const fs::path& folder, const std::string& name, char architecture,
+                      const MadeVocabulary& made, uint64_t rows) {
+  const VocabularyFiles files = made.files();
+  std::string seed(1, '\0');
+  seed += bytes_of(static_cast<uint16_t>(rows)) + architecture + files.tokenizer;
+  for (const std::string& text :
+       {files.config, files.tokenizer_config.value_or(""), files.generation_config.value_or(""),
+        files.sentencepiece.value_or("")}) {
+    seed += '\x1e' + text;
+  }
+  write(folder, name, seed);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -170,6 +186,17 @@ int main(int argc, char** argv) {
   for (const Hazard& hazard : all_hazards()) {
     if (hazard.bytes.size() <= 1024) write(gguf, hazard.name, hazard.bytes);
   }
+
+  const fs::path read = folder / "fuzz_files";
+  write_vocabulary(read, "bytes", 'l', byte_level_vocabulary(), 260);
+  write_vocabulary(read, "word_piece", 'l', word_piece_vocabulary(), 8);
+  MadeVocabulary spaces = spaces_vocabulary();
+  write_vocabulary(read, "spaces", 'l', spaces, spaces.size());
+  spaces.pieces();
+  write_vocabulary(read, "pieces", 'l', spaces, spaces.size());
+  spaces.tokenizer["normalizer"] =
+      nlohmann::ordered_json(spaces.tokenizer["normalizer"]["normalizers"][1]);
+  write_vocabulary(read, "raw", 'g', spaces, spaces.size());
 
   const fs::path split = folder / "fuzz_split";
   for (const size_t n_files : {1, 2, 3, 5}) {
