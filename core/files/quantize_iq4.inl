@@ -19,8 +19,14 @@ inline F uneven_nearest(F x) {
   return value;
 }
 
-// The scale of 32 values with weights w.
-inline F search_uneven(const F* x, const F* w) {
+// The scale of 32 values. q: their importance or null. v: twice the block's mean square.
+inline F search_uneven(const F* x, const F* q, F v) {
+  F w[32];
+  if (q != nullptr) {
+    importance_weights<32>(x, q, v, w);
+  } else {
+    for (int i = 0; i < 32; ++i) w[i] = x[i] * x[i];
+  }
   F extreme;
   const I zero = find_extreme(x, 32, extreme) < kNothing;
   extreme = zero ? all(1.0f) : extreme;
@@ -45,21 +51,13 @@ inline F search_uneven(const F* x, const F* w) {
   return zero ? F{} : d;
 }
 
-// Weights of 32 values. v: with importance, twice the mean square of the block.
-inline void uneven_weights(const F* x, const F* q, F v, bool by_importance, F* w) {
-  for (int i = 0; i < 32; ++i)
-    w[i] = by_importance ? q[i] * square_root(v + x[i] * x[i]) : x[i] * x[i];
-}
-
 inline F inverse_or_zero(F d) { return d != 0.0f ? 1.0f / d : F{}; }
 
 inline void quantize_iq4_nl(const QuantizeJob& job) {
   const bool by_importance = job.importance != nullptr;
   for_each_tile<32, 18>(job, [&](const Tile<32>& tile, BlockBytes<18>& out) {
     const F v = 2.0f * sum_of_squares(tile.x, 32) / 32.0f;
-    F w[32];
-    uneven_weights(tile.x, tile.q, v, by_importance, w);
-    const F d = search_uneven(tile.x, w);
+    const F d = search_uneven(tile.x, by_importance ? tile.q : nullptr, v);
     const F inverse = inverse_or_zero(d);
     out.set_half(0, to_half(d));
     for (int i = 0; i < 16; ++i) {
@@ -75,9 +73,8 @@ inline void quantize_iq4_xs(const QuantizeJob& job) {
     const F v = 2.0f * sum_of_squares(tile.x, 256) / 256.0f;
     F scales[8];
     for (int g = 0; g < 8; ++g) {
-      F w[32];
-      uneven_weights(tile.x + 32 * g, tile.q + 32 * g, v, by_importance, w);
-      scales[g] = search_uneven(tile.x + 32 * g, w);
+      const F* q = by_importance ? tile.q + 32 * g : nullptr;
+      scales[g] = search_uneven(tile.x + 32 * g, q, v);
     }
     F extreme;
     find_extreme(scales, 8, extreme);

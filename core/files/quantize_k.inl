@@ -1,13 +1,6 @@
 // Q2_K to Q6_K: blocks of 256 values in groups of 16 or 32. A group's scale (and min) is an integer
 // times the block's.
 
-// sqrt(v + x^2) of each value times its importance. v: the mean square of the block, times
-// `factor`.
-template <int n>
-inline void importance_weights(const F* x, const F* q, F v, F* w) {
-  for (int i = 0; i < n; ++i) w[i] = q[i] * square_root(v + x[i] * x[i]);
-}
-
 // The sum, in order.
 inline F sum_of(const F* w, int n) {
   F sum = {};
@@ -218,11 +211,10 @@ inline void quantize_q6_k(const QuantizeJob& job) {
     I integers[16];
     for (int g = 0; g < 16; ++g) {
       const I l = nearest(inverse * scales[g]);
-      integers[g] = l > 127 ? all_int(127) : l;
-      integers[g] = zero ? I{} : integers[g];
+      integers[g] = zero ? I{} : smaller(l, 127);
     }
     refit_symmetric(tile, from_half(d), integers, 32, codes);
-    for (int i = 0; i < 256; ++i) codes[i] = zero ? I{} : codes[i];
+    for (I& code : codes) code = zero ? I{} : code;
     for (int i = 0; i < 64; ++i) {
       const I* c = codes + i / 32 * 128 + i % 32;
       const int at = i / 32 * 64 + i % 32;

@@ -109,7 +109,7 @@ inline void quantize_symmetric(const QuantizeJob& job) {
     if (job.importance != nullptr) {
       const F v = means.of(tile);
       F w[32];
-      for (int i = 0; i < 32; ++i) w[i] = tile.q[i] * square_root(v + tile.x[i] * tile.x[i]);
+      importance_weights<32>(tile.x, tile.q, v, w);
       const SymmetricScale found = search_symmetric<32>(tile.x, w, kTop);
       d = found.scale;
       for (int i = 0; i < 32; ++i) codes[i] = found.code(tile.x[i], kTop);
@@ -120,7 +120,7 @@ inline void quantize_symmetric(const QuantizeJob& job) {
       const F inverse = d != 0.0f ? 1.0f / d : F{};
       for (int i = 0; i < 32; ++i) {
         const I l = integer_part(tile.x[i] * inverse + (static_cast<float>(kTop) + 0.5f));
-        codes[i] = l > 2 * kTop - 1 ? all_int(2 * kTop - 1) : l;
+        codes[i] = smaller(l, 2 * kTop - 1);
       }
     }
     out.set_half(0, to_half(d));
@@ -139,7 +139,7 @@ inline void quantize_offset(const QuantizeJob& job) {
     if (job.importance != nullptr) {
       const F v = means.of(tile);
       F w[32];
-      for (int i = 0; i < 32; ++i) w[i] = tile.q[i] * square_root(v + tile.x[i] * tile.x[i]);
+      importance_weights<32>(tile.x, tile.q, v, w);
       const OffsetScale found = search_offset<32, false, true>(tile.x, w, kTop, kStepsByImportance);
       d = found.scale;
       min = -found.below;
@@ -155,7 +155,7 @@ inline void quantize_offset(const QuantizeJob& job) {
       const F inverse = d != 0.0f ? 1.0f / d : F{};
       for (int i = 0; i < 32; ++i) {
         const I l = integer_part((tile.x[i] - min) * inverse + 0.5f);
-        codes[i] = kTop == 15 ? (l > kTop ? all_int(kTop) : l) : l;
+        codes[i] = kTop == 15 ? smaller(l, kTop) : l;
       }
     }
     out.set_half(0, to_half(d));
@@ -218,7 +218,6 @@ inline void quantize_tq2_0(const QuantizeJob& job) {
 inline I pack_digits(const I* digits, int n, int step) {
   I number = {};
   for (int i = 0; i < 5; ++i) number = number * 3 + (i < n ? digits[i * step] : I{});
-  // Division by 243 of what is below 2^16, as a product: 2^24 / 243 rounded up.
   return (number * 256 + 242) / 243;
 }
 

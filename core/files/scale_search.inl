@@ -3,6 +3,12 @@
 
 constexpr float kNothing = 1e-15f;  // a group with smaller magnitudes only is 0
 
+// The weights of values with importance q. v: the mean square of their block or row, or twice that.
+template <int n>
+inline void importance_weights(const F* x, const F* q, F v, F* w) {
+  for (int i = 0; i < n; ++i) w[i] = q[i] * square_root(v + x[i] * x[i]);
+}
+
 // The value of largest magnitude, the first of several, in `value`. Returns its magnitude.
 inline F find_extreme(const F* x, int n, F& value) {
   F magnitude = {};
@@ -28,8 +34,8 @@ struct SymmetricScale {
 };
 
 // Tries 19 inverses around that which gives the value of largest magnitude the code -top. Without
-// weights, squares are the weights. kFinite: no value is infinite or NaN, as scales of groups may
-// be whose weights are too large.
+// weights, squares are the weights. kFinite: all values are finite. Scales of groups may not be:
+// the sums of very large weights are infinite.
 template <int n, bool kFinite = true>
 inline SymmetricScale search_symmetric(const F* x, const F* w, int top) {
   SymmetricScale out;
@@ -173,10 +179,10 @@ inline OffsetScale search_offset(const F* x, const F* w, int top, const OffsetSt
   return out;
 }
 
-// Changes one code after the other as long as that raises xl^2 / ll, in at most five rounds.
-// Returns the scale. kBytes: codes up to top that are stored as a byte, so -1 becomes 255. Else
-// they are in -top..top - 1. `groups` of n values lie end to end; their codes are changed in turn,
-// as each waits for that before it.
+// Changes one code after the other as long as that raises xl^2 / ll, in at most five rounds. Sets
+// the scales. kBytes: codes up to top that are stored as a byte, so -1 becomes 255. Else they are
+// in -top..top - 1. `groups` of n values lie end to end. A code waits for the one before it, so the
+// groups take turns.
 template <int n, int groups, bool kBytes>
 inline void refine_codes(const F* x, const F* w, int top, I* codes, F* xl, F* ll, F* scales) {
   for (int round = 0; round < 5; ++round) {
@@ -227,7 +233,7 @@ inline F search_bytes(const F* x, const F* w, int top, I* codes) {
     F error = {};
     for (int i = 0; i < n; ++i) {
       I l = nearest(inverse * x[i]);
-      l = trial == 0 ? l & 255 : l > top ? all_int(top) : l;
+      l = trial == 0 ? l & 255 : smaller(l, top);
       const F difference = x[i] - scale * to_float(l);
       error += w[i] * difference * difference;
     }
@@ -238,8 +244,7 @@ inline F search_bytes(const F* x, const F* w, int top, I* codes) {
   F xl = {};
   F ll = {};
   for (int i = 0; i < n; ++i) {
-    I l = nearest(best_inverse * x[i]);
-    l = l > top ? all_int(top) : l;
+    const I l = smaller(nearest(best_inverse * x[i]), top);
     codes[i] = l & 255;
     const F m = to_float(l);
     xl += w[i] * x[i] * m;

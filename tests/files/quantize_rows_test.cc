@@ -60,6 +60,14 @@ Floats some_importance(size_t n, uint32_t seed) {
   return out;
 }
 
+// Nearly all 0: scales are fitted to a few values, and may come out negative.
+Floats sparse_importance(size_t n, uint32_t seed) {
+  Numbers numbers(seed);
+  Floats out(n);
+  for (float& q : out) q = numbers.uniform() < 0.06f ? numbers.uniform() : 0.0f;
+  return out;
+}
+
 // Rows of 256 that are hard to round.
 Floats hard_values() {
   Floats out;
@@ -241,8 +249,9 @@ TEST(QuantizeRows, EveryMachineGivesTheSameBytes) {
       const int64_t n_rows = static_cast<int64_t>(values.size()) / n;
       Floats importance = some_importance(static_cast<size_t>(n), 6);
       std::fill(importance.begin() + 64, importance.begin() + 128, 0.0f);
+      const Floats sparse = sparse_importance(static_cast<size_t>(n), 13);
       for (const float* weights :
-           {static_cast<const float*>(nullptr), std::as_const(importance).data()}) {
+           {static_cast<const float*>(nullptr), std::as_const(importance).data(), sparse.data()}) {
         Bytes expected(static_cast<size_t>(n_rows) * row_bytes(traits(type), n));
         ASSERT_TRUE(baseline.quantize(type, {values.data(), n_rows, n, weights, expected.data()}));
         for (int i = 0; i + 1 < list.count; ++i) {
@@ -396,44 +405,46 @@ TEST(QuantizeRows, SearchesAreThoseOfPlainLoops) {
 
 // --- recorded ------------------------------------------------------------------------------------
 
-// XXH64 of the bytes of 6 rows of 768, without and with importance. Those with files of
-// llama-quantize are in quantize_answers_test.cc.
+// XXH64 of the bytes of 6 rows of 768, without and with importance, and of hard rows with sparse
+// importance. llama-quantize gave the same bytes.
 TEST(QuantizeRows, RecordedHashes) {
   const struct {
     Type type;
-    uint64_t plain, weighted;
+    uint64_t plain, weighted, hard;
   } kHashes[] = {
-      {Type::F32, 0xe03597c7e60ed736ull, 0xe03597c7e60ed736ull},
-      {Type::F16, 0xf9be74b998bb370full, 0xf9be74b998bb370full},
-      {Type::Q4_0, 0xf8d1b530385720b4ull, 0x88ecc5a995a4e105ull},
-      {Type::Q4_1, 0x1934e928f4a61359ull, 0x8c231c25e857908aull},
-      {Type::Q5_0, 0x541d627816050d5aull, 0xd0b57d4cad60b16aull},
-      {Type::Q5_1, 0x364156b4ddf8eb74ull, 0x1cbbfdab774645e9ull},
-      {Type::Q8_0, 0x48580af262ba26bbull, 0x48580af262ba26bbull},
-      {Type::Q2_K, 0x1eb6ccc64f609076ull, 0x2a212a75a6699097ull},
-      {Type::Q3_K, 0x6cf3f4315f514621ull, 0x971384c3ff209e84ull},
-      {Type::Q4_K, 0x3de8ba5ac7125e8dull, 0x6ca1684f06dfa9c7ull},
-      {Type::Q5_K, 0xb79873aeb79bf179ull, 0x5f79f9128c262929ull},
-      {Type::Q6_K, 0xa48254065e186185ull, 0xd913116a58c0019dull},
-      {Type::IQ4_NL, 0x570b208cde9df313ull, 0xb7559fce8f8ade82ull},
-      {Type::IQ4_XS, 0xa332cfc4a4d69006ull, 0x5bdaee119578df5dull},
-      {Type::BF16, 0x0ec9408368e020aeull, 0x0ec9408368e020aeull},
-      {Type::TQ1_0, 0x3a7eeb953971c493ull, 0x3a7eeb953971c493ull},
-      {Type::TQ2_0, 0x4618a595fd095e6full, 0x4618a595fd095e6full},
-      {Type::MXFP4, 0xf7d31ffe3eb3d87aull, 0xf7d31ffe3eb3d87aull},
-      {Type::Q1_0, 0xb5b91ac120bf4498ull, 0xb5b91ac120bf4498ull},
-      {Type::Q2_0, 0x9abfb20dafc9bafeull, 0x9abfb20dafc9bafeull},
+      {Type::F32, 0xe03597c7e60ed736ull, 0xe03597c7e60ed736ull, 0x54d269423d79ca75ull},
+      {Type::F16, 0xf9be74b998bb370full, 0xf9be74b998bb370full, 0x22bcb70f22810d07ull},
+      {Type::Q4_0, 0xf8d1b530385720b4ull, 0x88ecc5a995a4e105ull, 0x73bdd1bb6a4d5da3ull},
+      {Type::Q4_1, 0x1934e928f4a61359ull, 0x8c231c25e857908aull, 0x81a0671c51a46446ull},
+      {Type::Q5_0, 0x541d627816050d5aull, 0xd0b57d4cad60b16aull, 0x0ee5e329bbc708e0ull},
+      {Type::Q5_1, 0x364156b4ddf8eb74ull, 0x1cbbfdab774645e9ull, 0x2e047fc92c4e3b44ull},
+      {Type::Q8_0, 0x48580af262ba26bbull, 0x48580af262ba26bbull, 0x3346a0d54a477b07ull},
+      {Type::Q2_K, 0x1eb6ccc64f609076ull, 0x2a212a75a6699097ull, 0x055ca552fa220f81ull},
+      {Type::Q3_K, 0x6cf3f4315f514621ull, 0x971384c3ff209e84ull, 0xc0a0e6c2c0eabe1aull},
+      {Type::Q4_K, 0x3de8ba5ac7125e8dull, 0x6ca1684f06dfa9c7ull, 0x9664371c6364e773ull},
+      {Type::Q5_K, 0xb79873aeb79bf179ull, 0x5f79f9128c262929ull, 0xa6296f7ffb826176ull},
+      {Type::Q6_K, 0xa48254065e186185ull, 0xd913116a58c0019dull, 0x2bbbe2f292f6eadfull},
+      {Type::IQ4_NL, 0x570b208cde9df313ull, 0xb7559fce8f8ade82ull, 0x0f181dd85afd5a4dull},
+      {Type::IQ4_XS, 0xa332cfc4a4d69006ull, 0x5bdaee119578df5dull, 0x8203173a424253dfull},
+      {Type::BF16, 0x0ec9408368e020aeull, 0x0ec9408368e020aeull, 0x9f8999fd6d73c8f0ull},
+      {Type::TQ1_0, 0x3a7eeb953971c493ull, 0x3a7eeb953971c493ull, 0x2d98a937a6b48fc2ull},
+      {Type::TQ2_0, 0x4618a595fd095e6full, 0x4618a595fd095e6full, 0x2e712a6c4d1ca751ull},
+      {Type::MXFP4, 0xf7d31ffe3eb3d87aull, 0xf7d31ffe3eb3d87aull, 0x638dd9c3ee64cc1full},
+      {Type::Q1_0, 0xb5b91ac120bf4498ull, 0xb5b91ac120bf4498ull, 0x395f79903b2f7a3eull},
+      {Type::Q2_0, 0x9abfb20dafc9bafeull, 0x9abfb20dafc9bafeull, 0x5599798ac606d564ull},
   };
   const size_t n = 768;
   Floats x = bell_values(6 * n, 11);
   for (size_t i = 0; i < n; ++i) x[3 * n + i] *= i % 100 == 0 ? 20.0f : 0.5f;
   const Floats q = some_importance(n, 12);
+  const Floats hard = hard_values();
+  const Floats sparse = sparse_importance(256, 14);
   std::vector<Type> covered;
-  for (const auto& [type, plain, weighted] : kHashes) {
-    const Bytes a = quantized(type, x, n);
-    const Bytes b = quantized(type, x, n, q);
-    EXPECT_EQ(xxh64(a), plain) << traits(type).name;
-    EXPECT_EQ(xxh64(b), weighted) << traits(type).name;
+  for (const auto& [type, plain, weighted, of_hard] : kHashes) {
+    SCOPED_TRACE(traits(type).name);
+    EXPECT_EQ(xxh64(quantized(type, x, n)), plain);
+    EXPECT_EQ(xxh64(quantized(type, x, n, q)), weighted);
+    EXPECT_EQ(xxh64(quantized(type, hard, 256, sparse)), of_hard);
     covered.push_back(type);
   }
   EXPECT_EQ(covered, target_types());
