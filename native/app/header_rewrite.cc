@@ -14,6 +14,7 @@
 #include <span>
 
 #include "app/descriptor_io.h"
+#include "app/diagnostics.h"
 #include "app/file_bytes.h"
 #include "app/private_file.h"
 #include "base/format.h"
@@ -46,17 +47,24 @@ std::string journal_bytes(const Journal& journal) {
   return out + journal.before + journal.after;
 }
 
-// Nothing: it is no journal.
-std::optional<Journal> read_journal(const std::string& path) {
-  const auto bytes = read_whole_file(path, kMostJournal);
-  if (!bytes || bytes->size() < kJournalHead || !bytes->starts_with(kJournalMagic))
+// Nothing: it is no journal, or one that somebody else could have put there: whoever may write in
+// the folder can't change a file of `owner` otherwise.
+std::optional<Journal> read_journal(const std::string& path, uid_t owner) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)};
+  struct stat found = {};
+  if (file.fd < 0 || ::fstat(file.fd, &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+  if (found.st_uid != owner && found.st_uid != ::geteuid() && found.st_uid != 0)
+    return std::nullopt;
+  std::string bytes;
+  if (read_from(file.fd, kMostJournal, bytes) != 0 || bytes.size() < kJournalHead ||
+      !bytes.starts_with(kJournalMagic))
     return std::nullopt;
   uint64_t numbers[2];
-  std::memcpy(numbers, bytes->data() + kJournalMagic.size(), sizeof numbers);
-  const size_t both = bytes->size() - kJournalHead;
+  std::memcpy(numbers, bytes.data() + kJournalMagic.size(), sizeof numbers);
+  const size_t both = bytes.size() - kJournalHead;
   if (numbers[1] > kMostJournal || both != 2 * numbers[1]) return std::nullopt;
-  return Journal{numbers[0], bytes->substr(kJournalHead, both / 2),
-                 bytes->substr(kJournalHead + both / 2)};
+  return Journal{numbers[0], bytes.substr(kJournalHead, both / 2),
+                 bytes.substr(kJournalHead + both / 2)};
 }
 
 // An open file of which no other program rewrites the header.
@@ -72,8 +80,10 @@ class LockedFile {
     if (::fstat(file_.fd, &found) != 0) return errno;
     if (!S_ISREG(found.st_mode)) return EINVAL;
     size_ = static_cast<uint64_t>(found.st_size);
+    owner_ = found.st_uid;
     return 0;
   }
+  uid_t owner() const { return owner_; }
   uint64_t size() const { return size_; }
   // 0, or the errno that tells why it can only be read.
   int write_error() const { return write_error_; }
@@ -114,6 +124,7 @@ class LockedFile {
   int write_error_ = 0;  // set before file_
   const Descriptor file_;
   uint64_t size_ = 0;
+  uid_t owner_ = 0;
 };
 
 // Each byte is the old or the new one, and the new header is one of a file of this size.
@@ -149,7 +160,7 @@ Status rewrite_header(const std::string& path, std::string_view before, std::str
   if (file.begin(before.size()) != before)
     return cannot_edit(path, Code::busy, "another program has changed it; try again");
   const std::string journal = target + ".edit";
-  if (::access(journal.c_str(), F_OK) == 0 && !read_journal(journal)) {
+  if (::access(journal.c_str(), F_OK) == 0 && !read_journal(journal, file.owner())) {
     return cannot_edit(path, Code::invalid_argument,
                        concat("it keeps its old header in ", printable(journal, kMaxShownPath),
                               ", which is another file; rename that"));
@@ -176,7 +187,7 @@ Status finish_rewrite(const std::string& path) {
   if (locked == EWOULDBLOCK) return fail(Code::busy, name, ": ", kOtherEdits);
   if (locked != 0) return {};  // whoever opens it will tell why
   // Under the lock a journal is one of a rewrite that was broken off.
-  const auto kept = read_journal(journal);
+  const auto kept = read_journal(journal, file.owner());
   if (!kept) return {};
   const auto header = file.begin(kept->after.size());
   if (!header || !is_of(*kept, *header, file.size())) return {};
@@ -188,6 +199,7 @@ Status finish_rewrite(const std::string& path) {
                   "here: ", std::strerror(error),
                   ". Run any command with it where it can be written");
     }
+    note(concat(name, ": an edit of it that was broken off is finished"));
   }
   remove_journal(journal);
   return {};

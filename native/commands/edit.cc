@@ -242,7 +242,8 @@ class Editor {
       const Json out = {{"file", written_}, {"changes", std::move(changes)}};
       return write_json(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
     }
-    note(concat(printable(written_, kMaxShownPath), " is written"));
+    const bool same = options_.in_place && compare_fields(before_, after_).empty();
+    note(concat(printable(written_, kMaxShownPath), same ? " says that already" : " is written"));
   }
 
  private:

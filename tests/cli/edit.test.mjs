@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   readFileSync,
+  readdirSync,
+  readlinkSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -15,12 +19,14 @@ import {
   events,
   gguf,
   kv,
+  shell,
   sluice,
   smallVocabulary,
   start,
   temporary,
   temporaryDirectory,
 } from './helpers.mjs';
+import { entries, fresh_cache, hub, model, run } from './pull-helpers.mjs';
 
 const inspect = (file) => JSON.parse(sluice(['inspect', file, '--json']).out);
 const metadata = (file) => inspect(file).metadata;
@@ -173,7 +179,9 @@ describe('sluice edit --in-place', () => {
       /doesn't fit in the place of the old one: \d+ bytes are missing.*give OUT/,
     );
     assert.ok(readFileSync(file).equals(before));
-    assert.equal(edit(file, '--in-place', '--set', 'general.license=MIT').out, '');
+    const again = edit(file, '--in-place', '--set', 'general.license=MIT');
+    assert.equal(again.out, '');
+    assert.match(again.err, /says that already/);
     assert.ok(readFileSync(file).equals(before));
     assert.ok(!existsSync(`${file}.edit`));
   });
@@ -220,6 +228,10 @@ describe('sluice edit --in-place', () => {
       writeFileSync(`${file}.edit`, journal);
       const { status, err } = sluice(commands[i % commands.length](file));
       assert.equal(status, 0, err);
+      assert.equal(
+        /an edit of it that was broken off is finished\n/.test(err),
+        !header.equals(after),
+      );
       assert.ok(readFileSync(file).equals(readFileSync(whole)));
       assert.ok(!existsSync(`${file}.edit`));
     });
@@ -245,12 +257,39 @@ describe('sluice edit --in-place', () => {
     writeFileSync(`${file}.edit`, 'notes of mine');
     refused([file, '--in-place', '--set', 'general.name=A'], /is another file; rename that/);
     assert.equal(readFileSync(`${file}.edit`, 'utf8'), 'notes of mine');
+    // Whoever may write in the folder may not change the file.
+    if (process.getuid?.() === 0) {
+      const mine = beginning('mine.gguf', before);
+      writeFileSync(`${mine}.edit`, journal);
+      chownSync(`${mine}.edit`, 65534, 65534);
+      assert.equal(metadata(mine)['general.name'], OLD);
+      assert.ok(existsSync(`${mine}.edit`));
+    }
     // A rest of an edit of a file that is gone is no hindrance.
     const replaced = beginning('replaced.gguf', other);
     writeFileSync(`${replaced}.edit`, journal);
     edit(replaced, '--in-place', '--set', 'general.name=A');
     assert.equal(metadata(replaced)['general.name'], 'A');
     assert.ok(!existsSync(`${replaced}.edit`));
+  });
+  const has_flock = shell('flock --version').status === 0;
+  it('waits for nobody', { skip: !has_flock && "needs util-linux's flock" }, () => {
+    const { before, journal } = rewrite();
+    const file = beginning('locked.gguf', before);
+    const locked = (args) => shell(`flock ${file} "$SLUICE" ${args} --json`);
+    const change = `edit ${file} --in-place --set general.name=A`;
+    const expect_busy = ({ status, out }) => {
+      assert.equal(status, 1, out);
+      assert.equal(events(out)[0].code, 'busy');
+      assert.match(events(out)[0].message, /another program is editing it; try again/);
+    };
+    expect_busy(locked(change));
+    assert.equal(locked(`inspect ${file}`).status, 0);
+    // What is being written isn't read.
+    writeFileSync(`${file}.edit`, journal);
+    for (const args of [change, `inspect ${file}`, `diff ${bundled} ${file}`])
+      expect_busy(locked(args));
+    assert.ok(readFileSync(file).subarray(0, before.length).equals(before));
   });
   const root_user = process.getuid?.() === 0 && 'root may write everything';
   it('is told where it can not be finished', { skip: root_user }, () => {
@@ -271,7 +310,7 @@ describe('sluice edit --in-place', () => {
     const data = content(bundled);
     const names = [OLD, NEW];
     let name = OLD;
-    for (let i = 0; i < 24; ++i) {
+    for (let i = 0; i < 12; ++i) {
       const next = names[1 - names.indexOf(name)];
       const { child, ended } = start(['edit', file, '--in-place', '--set', `general.name=${next}`]);
       // It is killed as soon as both headers are kept, or a little later, or before.
@@ -287,6 +326,67 @@ describe('sluice edit --in-place', () => {
       assert.ok(!existsSync(`${file}.edit`));
     }
     assert.deepEqual(content(file), data);
+  });
+});
+
+describe('work on large files', () => {
+  // A file of 16 GB, of which the disk has only the header.
+  const large = (dir) => {
+    const file = join(dir, 'large.gguf');
+    const size = 2 ** 34;
+    writeFileSync(file, gguf({}, [{ name: 't', type: 0, shape: [size / 4], bytes: 0 }]));
+    truncateSync(file, size + 4096);
+    return file;
+  };
+  const skip = process.platform !== 'linux' && 'needs /proc';
+  it('is ended by Ctrl-C, and leaves nothing', { skip }, async () => {
+    const dir = temporaryDirectory();
+    const file = large(dir);
+    for (const args of [
+      ['edit', file, join(dir, 'out.gguf'), '--set', 'a=u8:1'],
+      ['diff', file, file],
+      ['inspect', file, '--tensor', 't'],
+    ]) {
+      const { child, ended } = start(args);
+      const opened = () => {
+        const fds = `/proc/${child.pid}/fd`;
+        try {
+          return readdirSync(fds).some((fd) => readlinkSync(join(fds, fd)) === file);
+        } catch {
+          return false; // a descriptor that was closed meanwhile
+        }
+      };
+      while (child.exitCode === null && !opened())
+        await new Promise((resolve) => setImmediate(resolve));
+      child.kill('SIGINT');
+      const { status, out } = await ended;
+      assert.equal(status, 130, args[0]);
+      assert.equal(out, '');
+      assert.deepEqual(readdirSync(dir), ['large.gguf']);
+    }
+  });
+});
+
+describe('a model of the cache', () => {
+  it('is read by its address, and not edited in place', async () => {
+    const env = fresh_cache();
+    const file = hub.add('m.gguf', model);
+    const out = temporary('of-cache.gguf');
+    const made = await run(['edit', file.url, out, '--set', 'general.name=Mine'], env);
+    assert.equal(made.status, 0, made.err);
+    assert.deepEqual(content(out), content(bundled));
+    const { requests } = file.counts;
+    const same = await run(['diff', file.url, bundled], env);
+    assert.equal(same.status, 0, same.err);
+    const shown = await run(['inspect', file.url, '--tensor', 'output_norm.weight'], env);
+    assert.match(shown.out, /^output_norm\.weight: F32, 192/);
+    const [{ path }] = entries(env);
+    for (const name of [file.url, path]) {
+      const { status, err } = await run(['edit', name, '--in-place', '--set', 'a=u8:1'], env);
+      assert.equal(status, 2);
+      assert.match(err, /is a model of the cache.*give OUT instead of --in-place/);
+    }
+    assert.equal(file.counts.requests, requests);
   });
 });
 
