@@ -31,6 +31,9 @@ constexpr char kProgramFooter[] = R"(Examples:
   sluice chat qwen3-0.6b                    a conversation with one of them
   sluice chat model.gguf                    or with a file
   sluice inspect model.gguf                 what a file holds and needs
+  sluice edit in.gguf out.gguf --set general.name=New
+                                            another name, template, ..
+  sluice diff a.gguf b.gguf                 what differs between two files
   sluice bench model.gguf -t 1,2,4          how fast it is here
 
 `sluice COMMAND --help` explains a command. Standard output has
@@ -94,6 +97,8 @@ int run_program(const std::vector<std::string>& given) {
   add_logits(program, status);
   add_imatrix(program, status);
   add_bench(program, status);
+  add_edit(program, status);
+  add_diff(program, status);
 #ifdef SLUICE_PULL
   add_pull(program, status);
   add_cache(program, status);

@@ -18,8 +18,6 @@
 namespace sluice {
 namespace {
 
-constexpr uint64_t kShownElements = 8;  // of an array in the metadata
-
 Json scalar_json(const MetadataValue& value, ValueType type, uint64_t i) {
   switch (type) {
     case ValueType::string:
@@ -36,10 +34,10 @@ Json scalar_json(const MetadataValue& value, ValueType type, uint64_t i) {
   }
 }
 
-Json value_json(const MetadataValue& value) {
+Json value_json(const MetadataValue& value, uint64_t most) {
   if (!value.is_array()) return scalar_json(value, value.type, 0);
   Json first = Json::array();
-  for (uint64_t i = 0; i < std::min(value.count, kShownElements); ++i) {
+  for (uint64_t i = 0; i < std::min(value.count, most); ++i) {
     first.push_back(scalar_json(value, value.element, i));
   }
   return {{"array", value_type_name(value.element)}, {"count", value.count}, {"first", first}};
@@ -183,8 +181,12 @@ Json sampling_json(const ModelSampling& sampling) {
 
 }  // namespace
 
+std::string metadata_json(const MetadataValue& value, uint64_t most) {
+  return dump(value_json(value, most));
+}
+
 std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size,
-                         Access access) {
+                         Access access, uint64_t most) {
   const Json architecture = text_at(header, "general.architecture");
   Json out = Json::object();
   append(out, "architecture", architecture);
@@ -206,7 +208,7 @@ std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_
   notes.insert(notes.end(), sampling.notes.begin(), sampling.notes.end());
   append(out, "notes", notes_list(notes));
   Json metadata = Json::object();
-  for (const auto& [key, value] : header.metadata) append(metadata, key, value_json(value));
+  for (const auto& [key, value] : header.metadata) append(metadata, key, value_json(value, most));
   append(out, "metadata", std::move(metadata));
   append(out, "tensors", tensors_json(header));
   return dump(out);

@@ -5,7 +5,7 @@
 // only for parts that another worker has begun, never for a worker. So a worker that sleeps, or
 // that the system has paused, costs its share of the speed and nothing else. A waiting worker spins
 // for a short time and then sleeps, so an idle engine takes no CPU time.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <memory>

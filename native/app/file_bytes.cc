@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/header_rewrite.h"
 #include "app/private_file.h"
 #include "base/format.h"
 #include "engine/read_header.h"
@@ -30,6 +31,7 @@ Status DiskFile::read(uint64_t at, std::span<uint8_t> out) {
 }
 
 Result<DiskModel> DiskModel::open(const std::vector<std::string>& paths) {
+  SLUICE_TRY(finish_rewrite(paths.front()));
   SLUICE_ASSIGN(ModelFiles files, ModelFiles::open(paths));
   SLUICE_ASSIGN(Gguf header, read_header(files));
   return DiskModel(std::move(files), std::move(header));

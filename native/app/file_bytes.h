@@ -31,7 +31,8 @@ class DiskFile final : public ByteSource {
 // split.
 class DiskModel final : public ByteSource {
  public:
-  // Reads the header. Fails with bad_file.
+  // Reads the header, after an edit that was broken off is finished (header_rewrite.h). Fails with
+  // bad_file or busy.
   static Result<DiskModel> open(const std::vector<std::string>& paths);
   const Gguf& header() const { return header_; }
   uint64_t size() const override { return header_.file_bytes(); }

@@ -8,23 +8,24 @@
 
 #include "app/diagnostics.h"
 #include "app/exit_status.h"
+#include "app/header_rewrite.h"
 #include "app/memory.h"
 #include "app/model_name.h"
 #include "base/format.h"
+#include "engine/memory_plan.h"
+#include "engine/read_header.h"
 #include "pull/address.h"
 #include "pull/block_file.h"
 #include "pull/pull.h"
+#include "text/tokenizer.h"
 #include "weights/packed_copy.h"
 #include "weights/source_file.h"
 #ifdef SLUICE_PULL
 #include "app/device.h"
 #include "app/downloads.h"
 #include "app/terms.h"
-#include "engine/memory_plan.h"
-#include "engine/read_header.h"
 #include "pull/cache.h"
 #include "pull/packed_copy.h"
-#include "text/tokenizer.h"
 #endif
 
 namespace sluice::cli {
@@ -50,11 +51,12 @@ std::vector<fs::path> model_directories() {
   return directories;
 }
 
-ModelSource local_model(const std::string& path) {
+Result<ModelSource> local_model(const std::string& path) {
   ModelSource model;
   model.name = path;
   model.file = fs::path(path).filename().string();
   model.paths = model_paths(path);
+  SLUICE_TRY(finish_rewrite(model.paths.front()));
   return model;
 }
 
@@ -112,21 +114,16 @@ Result<ModelHeader> read_remote_header(ModelSource& model) {
   return read_headers(settings, located);
 }
 
-Status pull_model(ModelSource& model, const LoadOptions& options, const Adjust& adjust) {
+// `accept` sees the header of a model in one file before the rest is downloaded; null: whatever it
+// says.
+Status pull_model(ModelSource& model, std::function<Status(const Gguf&)> accept) {
   SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
   SLUICE_ASSIGN(pull::Wish wish, wish_of(model.download, true));
   SLUICE_ASSIGN(pull::Located located, locate(model, settings));
   model.file = pull::file_name(located.urls[0]);
   SLUICE_TRY(accept_terms(model, settings, located));
-  // The header is enough to tell that a model can't run here, in its memory or context.
-  wish.accept = [&options, &adjust](const Gguf& header) -> Status {
-    LoadOptions adjusted = options;
-    resolve_context(header, adjusted);
-    if (adjust) SLUICE_TRY(adjust(header, adjusted));
-    SLUICE_TRY(check_memory(header, adjusted, Access::rereadable));
-    SLUICE_TRY(Tokenizer::from_gguf(header));
-    return {};
-  };
+  wish.force = accept == nullptr;
+  wish.accept = std::move(accept);
   SLUICE_ASSIGN(pull::Pulled pulled, obtain_checked(settings, std::move(located), wish));
   for (const pull::PulledFile& file : pulled.files) {
     model.paths.push_back(file.path);
@@ -142,7 +139,7 @@ Status check_address(const ModelSource&) {
   return fail(Code::invalid_argument,
               "this build of the program has no downloads; expected the path of a GGUF model");
 }
-Status pull_model(ModelSource& model, const LoadOptions&, const Adjust&) {
+Status pull_model(ModelSource& model, const std::function<Status(const Gguf&)>&) {
   return check_address(model);
 }
 std::function<std::string()> add_copies(const ModelSource&, ModelFiles&) {
@@ -174,7 +171,15 @@ void note_budget(const MemoryPlan& plan, bool by_default) {
 // download also as Engine::open would.
 Status fetch_files(ModelSource& model, const LoadOptions& options, const Adjust& adjust) {
   if (model.address.empty() || !model.paths.empty()) return {};
-  return pull_model(model, options, adjust);
+  // The header is enough to tell that a model can't run here, in its memory or context.
+  return pull_model(model, [&options, &adjust](const Gguf& header) -> Status {
+    LoadOptions adjusted = options;
+    resolve_context(header, adjusted);
+    if (adjust) SLUICE_TRY(adjust(header, adjusted));
+    SLUICE_TRY(check_memory(header, adjusted, Access::rereadable));
+    SLUICE_TRY(Tokenizer::from_gguf(header));
+    return {};
+  });
 }
 
 }  // namespace
@@ -271,6 +276,11 @@ Result<Event> next_event(Engine& engine) {
     if (event.kind != Event::Kind::waiting) return event;
     SLUICE_TRY(engine.wait());
   }
+}
+
+Status fetch(ModelSource& model) {
+  if (model.address.empty() || !model.paths.empty()) return {};
+  return pull_model(model, nullptr);
 }
 
 void learn_from([[maybe_unused]] const Stats& stats) {

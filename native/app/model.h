@@ -36,8 +36,9 @@ struct ModelSource {
 };
 
 // The model that `given` means (model_name.h) or, if it is empty, the bundled one. Of an address
-// only its form is checked. Fails with bad_file, which says where it looked, or invalid_argument.
-// With `may_be_prompt` the message also says how to give a prompt.
+// only its form is checked. An edit of a file that was broken off is finished (header_rewrite.h).
+// Fails with bad_file, which says where it looked, or invalid_argument. With `may_be_prompt` the
+// message also says how to give a prompt.
 Result<ModelSource> find_model(const std::string& given, const DownloadOptions& download,
                                bool may_be_prompt = false);
 struct Opened {
@@ -61,6 +62,9 @@ Result<Opened> open(ModelSource& model, LoadOptions options, const Adjust& adjus
 // The same, and waits for Engine::ready(). Without a line then.
 Result<std::unique_ptr<Engine>> load(ModelSource& model, const LoadOptions& options,
                                      const Adjust& adjust = nullptr);
+// Downloads the files that aren't on the disk, whatever their header says, so that paths has all of
+// them. For what is done with files without running the model.
+Status fetch(ModelSource& model);
 // The engine's next event that isn't `waiting`.
 Result<Event> next_event(Engine& engine);
 

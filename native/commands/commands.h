@@ -15,6 +15,8 @@ void add_template(CLI::App& program, int& status);
 void add_logits(CLI::App& program, int& status);
 void add_imatrix(CLI::App& program, int& status);
 void add_bench(CLI::App& program, int& status);
+void add_edit(CLI::App& program, int& status);
+void add_diff(CLI::App& program, int& status);
 void add_pull(CLI::App& program, int& status);
 void add_cache(CLI::App& program, int& status);
 void add_models(CLI::App& program, int& status);

@@ -1,7 +1,11 @@
 #include "commands/inspect_text.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "app/text.h"
 #include "base/format.h"
@@ -45,21 +49,33 @@ std::string overview(const Json& info) {
   std::string out;
   out += row("name", text_of(info["name"], 58));
   out += row("architecture", text_of(info["architecture"], 58));
+  out +=
+      row("header", concat(counted(info["metadata"].size(), "field"), ", ",
+                           counted(info["tensors"].size(), "tensor"),
+                           info["tensors"].empty()
+                               ? std::string()
+                               : concat("; data from byte ", text_of(info["dataOffset"]), " on")));
   out += row("parameters", human_count(whole(info["parameters"])));
-  out += row("layers", text_of(info["layers"]));
-  out += row("width",
-             concat(text_of(info["embedding"]), ", feed-forward ", text_of(info["feedForward"]),
-                    info["experts"].is_null() ? std::string()
-                                              : concat(", ", text_of(info["expertsUsed"]), " of ",
-                                                       text_of(info["experts"]), " experts")));
-  out += row("attention", concat(text_of(info["heads"]), " heads of ", text_of(info["headDim"]),
-                                 ", ", text_of(info["kvHeads"]), " for keys and values"));
-  out += row("trained context", text_of(info["contextLength"]));
-  out += row("vocabulary",
-             concat(text_of(info["vocab"]), " tokens, tokenizer ", text_of(tokenizer["model"], 20),
-                    tokenizer["pre"].is_null() ? std::string()
-                                               : concat(" (", text_of(tokenizer["pre"], 20), ")"),
-                    ", BOS ", text_of(tokenizer["bos"]), ", EOS ", text_of(tokenizer["eos"])));
+  // Not every file is one of a model: an importance matrix has none of these.
+  const auto known = [&](const char* name) { return !info[name].is_null(); };
+  if (known("layers")) out += row("layers", text_of(info["layers"]));
+  if (known("embedding"))
+    out += row("width",
+               concat(text_of(info["embedding"]), ", feed-forward ", text_of(info["feedForward"]),
+                      info["experts"].is_null() ? std::string()
+                                                : concat(", ", text_of(info["expertsUsed"]), " of ",
+                                                         text_of(info["experts"]), " experts")));
+  if (known("heads"))
+    out += row("attention", concat(text_of(info["heads"]), " heads of ", text_of(info["headDim"]),
+                                   ", ", text_of(info["kvHeads"]), " for keys and values"));
+  if (known("contextLength")) out += row("trained context", text_of(info["contextLength"]));
+  if (whole(info["vocab"]) > 0)
+    out +=
+        row("vocabulary",
+            concat(text_of(info["vocab"]), " tokens, tokenizer ", text_of(tokenizer["model"], 20),
+                   tokenizer["pre"].is_null() ? std::string()
+                                              : concat(" (", text_of(tokenizer["pre"], 20), ")"),
+                   ", BOS ", text_of(tokenizer["bos"]), ", EOS ", text_of(tokenizer["eos"])));
   if (!info.contains("sampling")) return out;
   std::string sampling;
   for (const auto& [name, value] : info["sampling"].items())
@@ -129,6 +145,7 @@ std::string notes(const Json& info) {
 }
 
 std::string types(const Json& info) {
+  if (info["types"].empty()) return "";
   std::string out =
       heading("Types") + format("  %-18s %12s %9s %8s\n", "type", "bytes", "tensors", "share");
   const double all = static_cast<double>(std::max<uint64_t>(1, whole(info["dataBytes"])));
@@ -141,19 +158,47 @@ std::string types(const Json& info) {
   return out;
 }
 
+std::string shape_of(const Json& tensor) {
+  std::string out;
+  for (const Json& extent : tensor["shape"]) out += (out.empty() ? "" : " x ") + extent.dump();
+  return out;
+}
+
+constexpr size_t kLargest = 5;  // tensors that are shown as the largest
+
+std::string largest_tensors(const Json& info) {
+  std::vector<const Json*> all;
+  for (const Json& tensor : info["tensors"]) all.push_back(&tensor);
+  if (all.size() <= kLargest) return "";
+  std::ranges::sort(all, [](const Json* a, const Json* b) {
+    const uint64_t of_a = whole((*a)["bytes"]), of_b = whole((*b)["bytes"]);
+    return of_a != of_b ? of_a > of_b : a < b;  // they stand in one array
+  });
+  std::string out = heading("Largest tensors");
+  for (const Json* tensor : std::span(all).first(kLargest)) {
+    const std::string name = printable((*tensor)["name"].get<std::string>(), 60);
+    out += format("  %-34s %-8s %18s %12s\n", name.c_str(), text_of((*tensor)["type"]).c_str(),
+                  shape_of(*tensor).c_str(), human_bytes(whole((*tensor)["bytes"])).c_str());
+  }
+  return out;
+}
+
 std::string metadata_value(const Json& value, size_t width) {
   if (!value.is_object()) {
     return value.is_string() ? concat("\"", text_of(value, width - 5), "\"") : text_of(value);
   }
   std::string out = concat(text_of(value["count"]), " ", text_of(value["array"]), ": ");
   std::string separator;
+  uint64_t shown = 0;
   for (const Json& element : value["first"]) {
     const std::string next = separator + text_of(element, 20);
     if (out.size() + next.size() + 5 > width) break;
     out += next;
+    ++shown;
     separator = ", ";
   }
-  return value["count"] > value["first"].size() || separator.empty() ? out + ", ..." : out;
+  if (separator.empty()) return out + (value["count"] == 0 ? "none" : "...");
+  return value["count"] > shown ? out + ", ..." : out;
 }
 
 std::string metadata(const Json& info) {
@@ -167,15 +212,52 @@ std::string metadata(const Json& info) {
   return out;
 }
 
-std::string shape_of(const Json& tensor) {
-  std::string out;
-  for (const Json& extent : tensor["shape"]) out += (out.empty() ? "" : " x ") + extent.dump();
-  return out;
-}
-
 std::string tensor_row(const std::string& name, const Json& tensor) {
   return format("    %-32s %-8s %18s %12s\n", name.c_str(), text_of(tensor["type"]).c_str(),
                 shape_of(tensor).c_str(), human_bytes(whole(tensor["bytes"])).c_str());
+}
+
+// --- all of it -----------------------------------------------------------------------------------
+
+std::string all_metadata(const Json& info) {
+  std::string out = heading(concat("Metadata (", info["metadata"].size(), ")"));
+  for (const auto& [key, value] : info["metadata"].items()) {
+    out += concat("  ", printable(key, 200), "  ");
+    if (!value.is_object()) {
+      // A text with lines keeps them.
+      const bool text = value.is_string();
+      out += concat(text ? "\"" : "", text ? value.get<std::string>() : text_of(value),
+                    text ? "\"\n" : "\n");
+      continue;
+    }
+    out += concat(text_of(value["count"]), " ", text_of(value["array"]), "\n");
+    std::string line;
+    const auto end_line = [&] {
+      if (!line.empty()) out += concat("   ", line, "\n");
+      line.clear();
+    };
+    for (const Json& element : value["first"]) {
+      const std::string next =
+          element.is_string() ? concat(" \"", printable(element.get<std::string>(), SIZE_MAX), "\"")
+                              : concat(" ", text_of(element));
+      if (line.size() + next.size() + 3 > kWidth) end_line();
+      line += next;
+    }
+    end_line();
+  }
+  return out;
+}
+
+std::string all_tensors(const Json& info) {
+  std::string out = heading(concat("Tensors (", info["tensors"].size(), ")"));
+  out += format("  %-34s %-7s %18s %15s\n", "name", "type", "shape", "place in data");
+  for (const Json& tensor : info["tensors"]) {
+    out += format("  %-34s %-7s %18s %15llu\n",
+                  printable(tensor["name"].get<std::string>(), 63).c_str(),
+                  text_of(tensor["type"]).c_str(), shape_of(tensor).c_str(),
+                  static_cast<unsigned long long>(whole(tensor["offset"])));
+  }
+  return out;
 }
 
 // The tensors of one layer ("blk.7.*"), or of no layer (-1), as rows of text.
@@ -237,13 +319,14 @@ std::string tensors(const Json& info) {
 
 }  // namespace
 
-std::string inspect_text(const std::string& path, const std::string& json) {
+std::string inspect_text(const std::string& path, const std::string& json, bool all) {
   const Json info = Json::parse(json, nullptr, false);
   const uint64_t files = whole(info["files"]);
   return concat(printable(path, 200), ": GGUF version ", text_of(info["version"]), ", ",
                 human_bytes(whole(info["fileBytes"])),
                 files > 1 ? concat(" in ", files, " files") : std::string(), "\n\n", overview(info),
-                memory(info), notes(info), types(info), metadata(info), tensors(info));
+                memory(info), notes(info), types(info), largest_tensors(info),
+                all ? all_metadata(info) + all_tensors(info) : metadata(info) + tensors(info));
 }
 
 }  // namespace sluice::cli

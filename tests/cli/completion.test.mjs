@@ -205,6 +205,8 @@ describe('sluice completion and sluice man', () => {
       'logits',
       'imatrix',
       'bench',
+      'edit',
+      'diff',
       'pull',
       'cache',
     ]) {

@@ -1,8 +1,18 @@
 // sluice inspect, tokenize, logits and bench with the bundled model.
 import assert from 'node:assert/strict';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { bundled, optional, shell, sluice, temporary } from './helpers.mjs';
+import {
+  bundled,
+  damaged,
+  events,
+  gguf,
+  kv,
+  optional,
+  shell,
+  sluice,
+  temporary,
+} from './helpers.mjs';
 
 const json = (...args) => {
   const { status, out, err } = sluice([...args, '--json']);
@@ -111,6 +121,159 @@ describe('inspect', () => {
       assert.equal(sluice(['run', model.path, '-n', '1']).status, 3);
     }
   });
+});
+
+describe('inspect --all', () => {
+  it('shows arrays and texts whole, and each tensor with its place', () => {
+    const { status, out } = sluice(['inspect', bundled, '--all']);
+    assert.equal(status, 0);
+    const info = json('inspect', bundled, '--all');
+    const { first, count } = info.metadata['tokenizer.ggml.merges'];
+    assert.equal(first.length, count);
+    for (const merge of [first[0], first[count >> 1], first[count - 1]])
+      assert.ok(out.includes(` ${JSON.stringify(merge)}`), merge);
+    assert.ok(out.includes(`"${info.metadata['general.description']}"`));
+    for (const { name, type, shape, offset } of info.tensors)
+      assert.match(out, new RegExp(`^ {2}${name} +${type} +${shape.join(' x ')} +${offset}$`, 'm'));
+    assert.ok(!out.includes('layers 0 to'));
+    assert.equal(json('inspect', bundled).metadata['tokenizer.ggml.merges'].first.length, 8);
+  });
+  it('shows odd keys, names and values safely', () => {
+    const file = temporary(
+      'odd.gguf',
+      gguf({ 'k\u001b[31m': kv.string('a\u001b[2J\nb'), list: kv.strings(['\u202ex', '']) }, [
+        { name: 't\u0007\u001b[1m', type: 0, shape: [1], bytes: 4 },
+      ]),
+    );
+    for (const args of [[], ['--all'], ['--tensor', '*'], ['--tensor', '*', '--json']]) {
+      const { status, out } = sluice(['inspect', file, ...args]);
+      assert.equal(status, 0);
+      for (const sign of ['\u001b', '\u0007', '\u202e']) assert.ok(!out.includes(sign), out);
+    }
+    assert.match(sluice(['inspect', file, '--all']).out, /^ {2}k\?\[31m {2}"a\?\[2J\nb"$/m);
+  });
+  it('files without an architecture are shown, without rows that they lack', () => {
+    const { status, out } = sluice([
+      'inspect',
+      temporary('plain.gguf', gguf({ 'general.type': kv.string('imatrix'), none: kv.strings([]) })),
+    ]);
+    assert.equal(status, 0);
+    assert.match(out, /^ {2}header {13}2 fields, 0 tensors$/m);
+    assert.match(out, /^ {2}none +0 string: none$/m);
+    for (const row of ['layers', 'attention', 'vocabulary', 'Types']) assert.ok(!out.includes(row));
+  });
+});
+
+describe('inspect --tensor', () => {
+  const half = optional('models/quantize/edges-f32.gguf');
+  it('shows what its numbers are like', () => {
+    const [it, ...others] = json('inspect', bundled, '--tensor', 'output_norm.weight').tensors;
+    assert.equal(others.length, 0);
+    const { tensors, dataOffset } = json('inspect', bundled);
+    const { offset } = tensors.find(({ name }) => name === 'output_norm.weight');
+    const bytes = readFileSync(bundled).subarray(dataOffset + offset);
+    const values = Array.from({ length: 192 }, (_, i) => bytes.readFloatLE(4 * i));
+    const sorted = values.toSorted((a, b) => a - b);
+    const mean = values.reduce((a, b) => a + b) / 192;
+    assert.deepEqual(
+      [it.name, it.type, it.shape, it.elements],
+      ['output_norm.weight', 'F32', [192], 192],
+    );
+    assert.deepEqual([it.min, it.max], [sorted[0], sorted[191]]);
+    assert.ok(Math.abs(it.mean - mean) < 1e-12);
+    const median = it.percentiles.find(([percent]) => percent === 50)[1];
+    assert.ok(Math.abs(median - (sorted[95] + sorted[96]) / 2) < 1e-12);
+    const { bins, below, above, low, high } = it.histogram;
+    assert.equal(bins.reduce((a, b) => a + b) + below + above, 192);
+    assert.ok(low >= it.min && high <= it.max);
+
+    const { out } = sluice(['inspect', bundled, '--tensor', 'output_norm.weight']);
+    assert.ok(
+      out.startsWith(`output_norm.weight: F32, 192, 768 bytes at byte ${dataOffset + offset} `),
+    );
+    for (const row of ['numbers', 'zero', 'min', 'max', 'largest', 'mean', 'deviation', 'RMS'])
+      assert.match(out, new RegExp(`^ {2}${row} `, 'm'));
+    assert.match(out, /^ +50\.0% /m);
+    assert.match(out, /^ +[\d.]+ +\d+ #{50}$/m);
+    for (const line of out.split('\n')) assert.ok(line.length <= 80, line);
+    for (const threads of ['1', '3'])
+      assert.equal(
+        sluice(['inspect', bundled, '--tensor', 'output_norm.weight', '-t', threads]).out,
+        out,
+      );
+  });
+  it('shows several that a pattern names as a table', () => {
+    const { out } = sluice(['inspect', bundled, '--tensor', 'blk.?.ffn_*.weight']);
+    const [head, ...rows] = out.trimEnd().split('\n');
+    assert.match(head, /^tensor +type +min +max +mean +RMS$/);
+    assert.equal(rows.length, 20);
+    for (const line of rows) assert.match(line, /^blk\.\d\.ffn_\w+\.weight +\w+( +-?[\d.e-]+){4}$/);
+    assert.equal(json('inspect', bundled, '--tensor', 'blk.*').tensors.length, 45);
+  });
+  it('counts what is no number', () => {
+    const nan = damaged('nan-norm.gguf', 'output_norm.weight', 0, Buffer.from([0, 0, 0xc0, 0x7f]));
+    const [{ nan: n, elements, min }] = json(
+      'inspect',
+      nan,
+      '--tensor',
+      'output_norm.weight',
+    ).tensors;
+    assert.deepEqual([n, elements], [1, 192]);
+    assert.ok(Number.isFinite(min));
+    assert.match(
+      sluice(['inspect', nan, '--tensor', 'output_norm.weight']).out,
+      /^ {2}NaN +1 \(0\.52%\)$/m,
+    );
+    assert.match(sluice(['inspect', nan, '--tensor', 'output*']).out, /^output_norm\.weight/);
+  });
+  it('names what is near an unknown one, and refuses types that are not computed', () => {
+    const refused = (file, name) => {
+      const { status, out, err } = sluice(['inspect', file, '--tensor', name, '--json']);
+      return { status, code: events(out)[0].code, err };
+    };
+    const near = refused(bundled, 'blk.0.attn_k.wieght');
+    assert.deepEqual([near.status, near.code], [2, 'not_found']);
+    assert.match(near.err, /did you mean blk\.0\.attn_k\.weight\?/);
+    assert.equal(refused(bundled, 'no.*').code, 'not_found');
+    const tensors = [
+      { name: 'odd', type: 16, shape: [256], bytes: 66 },
+      { name: 'plain', type: 0, shape: [2], bytes: 8 },
+    ];
+    const file = temporary('types.gguf', gguf({}, tensors));
+    const odd = refused(file, 'odd');
+    assert.deepEqual([odd.status, odd.code], [3, 'unsupported_type']);
+    assert.match(odd.err, /odd has type IQ2_XXS/);
+    assert.match(
+      sluice(['inspect', file, '--tensor', '*']).out,
+      /^odd +IQ2_XXS +not computed here$/m,
+    );
+    assert.deepEqual(
+      json('inspect', file, '--tensor', '*').tensors.map(({ computed }) => computed),
+      [false, true],
+    );
+  });
+  it('reads every kind of row', { skip: half.skip }, () => {
+    for (const { name, elements, nan, infinite } of json('inspect', half.path, '--tensor', '*')
+      .tensors)
+      assert.ok(elements > 0 && nan + infinite <= elements, name);
+  });
+  const has_script = shell('script --version').out.includes('util-linux');
+  it(
+    'draws as wide as the terminal is',
+    { skip: !has_script && "needs util-linux's script" },
+    () => {
+      const longest = (columns) => {
+        const { out } = shell(
+          `script -qec 'stty cols ${columns}; "$SLUICE" inspect --tensor output_norm.weight' /dev/null`,
+        );
+        return Math.max(
+          ...out.split('\n').map((line) => line.replace('\r', '').replace(/[^#]/g, '').length),
+        );
+      };
+      assert.equal(longest(200), 170);
+      assert.equal(longest(80), 50);
+    },
+  );
 });
 
 describe('tokenize', () => {

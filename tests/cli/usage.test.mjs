@@ -45,7 +45,7 @@ const options = {
     ...['--system', '--session', '--chat-template', '--kwargs', '--no-history', '--think'],
     ...['--no-think', '--think-tokens', '--context-full'],
   ],
-  inspect: ['-m', '--json', '-c', '--memory-budget'],
+  inspect: ['-m', '--json', '-c', '--memory-budget', '--tensor', '--all'],
   tokenize: ['-m', '-p', '-f', '--json', '--bos', '--special', '--lines', '--pieces'],
   logits: [
     '-m',
@@ -72,16 +72,22 @@ const options = {
     '--json',
   ],
   bench: ['-m', '-p', '-n', '-r', '-t', '--depth', '--profile', '--memory-budget', '--json'],
+  edit: ['IN', 'OUT', '--set', '--remove', '--template', '--in-place', '--force', '--json'],
+  diff: ['A', 'B', '-t', '--all', '--json'],
   pull: ['ADDRESS', '--json'],
   cache: ['ACTION', 'ADDRESS', '--all', '--json'],
   models: ['--json'],
 };
-for (const command of ['run', 'chat', 'inspect', 'tokenize', 'logits', 'imatrix', 'bench', 'pull'])
+for (const command of [
+  ...['run', 'chat', 'inspect', 'tokenize', 'logits', 'imatrix', 'bench', 'edit', 'diff', 'pull'],
+])
   options[command].push(
     ...['--sha256', '--refresh', '--accept-terms', '--retry-timeout', '--stall-timeout'],
   );
 /** The first arguments of each command that takes no MODEL. */
 const first = {
+  edit: '\\[IN\\] \\[OUT\\] ',
+  diff: '\\[A\\] \\[B\\] ',
   pull: 'ADDRESS \\[',
   cache: 'ACTION \\[ADDRESS\\]\\.\\.\\. ',
   models: '\\[--json\\]',
