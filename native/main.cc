@@ -96,6 +96,7 @@ int run_program(const std::vector<std::string>& given) {
   add_template(program, status);
   add_logits(program, status);
   add_imatrix(program, status);
+  add_quantize(program, status);
   add_bench(program, status);
   add_edit(program, status);
   add_diff(program, status);

@@ -14,6 +14,7 @@ void add_detokenize(CLI::App& program, int& status);
 void add_template(CLI::App& program, int& status);
 void add_logits(CLI::App& program, int& status);
 void add_imatrix(CLI::App& program, int& status);
+void add_quantize(CLI::App& program, int& status);
 void add_bench(CLI::App& program, int& status);
 void add_edit(CLI::App& program, int& status);
 void add_diff(CLI::App& program, int& status);

@@ -1,0 +1,211 @@
+// sluice quantize: writes a model with its weights in another type.
+#include "files/quantize.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
+#include "app/file_bytes.h"
+#include "app/help.h"
+#include "app/model.h"
+#include "app/output.h"
+#include "app/output_files.h"
+#include "app/signals.h"
+#include "base/format.h"
+#include "commands/commands.h"
+#include "commands/quantize_text.h"
+
+namespace sluice::cli {
+namespace {
+
+struct QuantizeArguments {
+  std::string model;
+  std::string out;
+  DownloadOptions download;
+  QuantizeOptions quantize;
+  int threads = 0;  // 0: one for each core
+  bool dry_run = false;
+  bool json = false;
+};
+
+constexpr char kQuantizeFooter[] =
+    R"(Writes what llama-quantize writes, byte for byte. A type such as Q4_K_M is a
+mix: tensors that need it get more bits; --pure gives all of them the type
+itself. IQ1, IQ2 and IQ3 types can't be written, only planned by --dry-run.
+Rows that are no multiple of a type's block get another type. OUT appears
+when all of it is written, or not at all.
+
+Examples:
+  sluice quantize model-f16.gguf model-q4.gguf --type Q4_K_M
+  sluice quantize model-f16.gguf q2.gguf --type Q2_K --imatrix imatrix.gguf
+  sluice quantize model-f16.gguf q4.gguf --type Q4_K --tensor-type attn_v=Q8_0
+  sluice quantize model-f16.gguf --type Q3_K --dry-run)";
+
+// A status line with the progress; false to Ctrl-C.
+class QuantizeLine {
+ public:
+  bool show(const FileProgress& progress) {
+    if (interrupted_by() != 0) return false;
+    const auto now = Clock::now();
+    if (!can_show_status() || now - shown_ < kInterval || progress.total == 0) return true;
+    shown_ = now;
+    const double part = static_cast<double>(progress.done) / static_cast<double>(progress.total);
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    show_status(concat("quantizing ", static_cast<int>(100 * part), "%",
+                       part > 0 && seconds > 1
+                           ? concat(", ", human_duration(seconds / part - seconds), " left")
+                           : std::string(),
+                       progress.tensor.empty() ? "" : ", ", printable(progress.tensor)));
+    return true;
+  }
+  ~QuantizeLine() { erase_status(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kInterval{100};
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point shown_;
+};
+
+// Reads the source and writes the files. All of them get their names at the end.
+Status write_quantized(DiskModel& source, const std::vector<std::string>& read,
+                       const QuantizePlan& plan, const QuantizeArguments& options) {
+  const std::vector<std::string> paths = split_output_paths(options.out, plan.files.size());
+  SLUICE_TRY(check_other_files(paths, read));
+  SLUICE_TRY(check_room(paths[0], plan.bytes()));
+  std::deque<OutputFile> files;
+  std::vector<ByteSink*> sinks;
+  for (const std::string& path : paths) {
+    SLUICE_ASSIGN(OutputFile file, OutputFile::create(path));
+    files.push_back(std::move(file));
+    sinks.push_back(&files.back());
+  }
+  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  Pool pool(options.threads > 0 ? options.threads : cores);
+  QuantizeLine line;
+  SLUICE_TRY(quantize(source, source.header(), plan, options.quantize, pool, sinks,
+                      [&line](const FileProgress& progress) { return line.show(progress); }));
+  for (OutputFile& file : files) SLUICE_TRY(file.commit());
+  return {};
+}
+
+Result<uint64_t> bytes_of_files(const std::vector<std::string>& paths) {
+  SLUICE_ASSIGN(const ModelFiles files, ModelFiles::open(paths));
+  return files.size();
+}
+
+int print_plan(const QuantizeArguments& options, const ModelSource& model,
+               const ModelHeader& header, const QuantizePlan& plan) {
+  if (options.json)
+    write_json(quantize_json(header.gguf, plan, header.file_bytes) + "\n");
+  else
+    write_shown(quantize_text(model.file, header.gguf, plan, header.file_bytes));
+  return kDone;
+}
+
+// The sizes and types; of a model at an address only its header is read.
+Result<int> show_plan(const QuantizeArguments& options, ModelSource& model) {
+  SLUICE_ASSIGN(ModelHeader header, read_header(model));
+  if (header.file_bytes == 0) header.file_bytes = header.gguf.file_bytes();
+  SLUICE_ASSIGN(const QuantizePlan plan, plan_quantization(header.gguf, options.quantize));
+  if (const Status can = check_quantization(header.gguf, plan, options.quantize); !can)
+    note(concat("this can be planned but not done: ", can.error().message));
+  return print_plan(options, model, header, plan);
+}
+
+Result<int> carry_out(const QuantizeArguments& options, ModelSource& model) {
+  SLUICE_TRY(fetch(model));
+  SLUICE_ASSIGN(DiskModel source, DiskModel::open(model.paths));
+  SLUICE_ASSIGN(const QuantizePlan plan, plan_quantization(source.header(), options.quantize));
+  SLUICE_TRY(check_quantization(source.header(), plan, options.quantize));
+  SLUICE_ASSIGN(const uint64_t bytes, bytes_of_files(model.paths));
+  defer_signals();
+  SLUICE_TRY(write_quantized(source, model.paths, plan, options));
+  return print_plan(options, model, {source.header(), bytes}, plan);
+}
+
+Result<int> quantize_model(QuantizeArguments& options) {
+  if (options.quantize.type.empty())
+    return fail(Code::invalid_argument, "no type; give one with --type: ", quantize_type_names());
+  if (options.model.empty()) return fail(Code::invalid_argument, "no model to quantize; name one");
+  if (options.out.empty() && !options.dry_run)
+    return fail(Code::invalid_argument,
+                "no output; name the new file behind the model, or give --dry-run");
+  Importance importance;
+  if (!options.quantize.importance_file.empty()) {
+    const std::string& path = options.quantize.importance_file;
+    SLUICE_ASSIGN(DiskFile file, DiskFile::open(path));
+    auto read = read_importance(file);
+    if (!read) {
+      read.error().message = concat(printable(path, kMaxShownPath), ": ", read.error().message);
+      return std::unexpected(read.error());
+    }
+    importance = std::move(*read);
+    options.quantize.importance = &importance;
+  }
+  SLUICE_ASSIGN(ModelSource model, find_model(options.model, options.download));
+  auto done = options.dry_run ? show_plan(options, model) : carry_out(options, model);
+  if (!done) done = std::unexpected(with_file_name(model, done.error()));
+  return done;
+}
+
+int quantize_or_report(QuantizeArguments& options) {
+  const Result<int> done = quantize_model(options);
+  if (done) return *done;
+  if (done.error().code == Code::aborted && interrupted_by() != 0) return 128 + interrupted_by();
+  return report(done.error(), options.json);
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& program, int& status) {
+  auto options = std::make_shared<QuantizeArguments>();
+  QuantizeOptions& quantize = options->quantize;
+  CLI::App* app = add_command(program, "quantize", "write a model with its weights in another type",
+                              kQuantizeFooter);
+  add_value(
+      *app, "MODEL", "FILE",
+      "the model: a GGUF file, or what other commands take as MODEL; of a split model any file",
+      [options](const std::string& text) { options->model = text; });
+  add_value(*app, "OUT", "FILE", "the new file; one of that name is replaced",
+            [options](const std::string& text) { options->out = text; });
+  add_text(*app, "--type", "TYPE", quantize.type, "the type: " + quantize_type_names());
+  add_text(*app, "--imatrix", "FILE", quantize.importance_file,
+           "an importance matrix (sluice imatrix, llama-imatrix): which columns need precision");
+  app->add_option(
+         "--tensor-type",
+         [options](const CLI::results_t& rules) {
+           for (const std::string& text : rules) {
+             auto rule = parse_tensor_type(text);
+             if (!rule) throw CLI::ValidationError("--tensor-type: " + rule.error().message);
+             options->quantize.tensor_types.push_back(std::move(*rule));
+           }
+           return true;
+         },
+         "tensors in whose names the regular expression PATTERN is found get TYPE; several may be "
+         "given, the first that fits counts")
+      ->type_name("PATTERN=TYPE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_flag(*app, "--pure", quantize.pure, "all tensors get the type itself, not those of its mix");
+  add_flag(*app, "--leave-output-tensor", quantize.leave_output, "output.weight stays as it is");
+  add_flag(*app, "--allow-requantize", quantize.allow_requantize,
+           "also quantize tensors that are quantized already, which costs more quality");
+  add_flag(*app, "--keep-split", quantize.keep_split,
+           "as many files as the model has, OUT-0000I-of-0000N.gguf; without it, one");
+  add_flag(*app, "--dry-run", options->dry_run, "show types and sizes; write nothing");
+  add_integer(*app, "-t,--threads", options->threads, 1, Pool::kMaxThreads, "THREADS",
+              "worker threads (default one for each core)");
+  add_json(*app, options->json, "types and sizes as one JSON object");
+  add_download_options(*app, options->download);
+  app->callback([options, &status] { status = quantize_or_report(*options); });
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,374 @@
+// sluice quantize: what it writes, prints and refuses, and that no half file appears.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { Hub } from '../../e2e/hub/server.mjs';
+import {
+  bundled,
+  gguf,
+  kv,
+  optional,
+  shell,
+  sluice,
+  start,
+  temporary,
+  temporaryDirectory,
+} from './helpers.mjs';
+
+const sha256 = (file) => createHash('sha256').update(fs.readFileSync(file)).digest('hex');
+const inspect = (file) => JSON.parse(sluice(['inspect', file, '--json']).out);
+/** Quantizes into a new folder; the folder's files are then `files`. */
+function quantize(model, ...args) {
+  const folder = temporaryDirectory();
+  const out = path.join(folder, 'out.gguf');
+  const done = sluice(['quantize', model, out, ...args]);
+  return { ...done, out_path: out, files: fs.readdirSync(folder).sort() };
+}
+const error_of = ({ out }) => JSON.parse(out.trim().split('\n').pop());
+
+/** A model with a matrix of 256 rows of 256 values; `value` is the bytes of one of them. */
+function small(name, value) {
+  const file = gguf({ 'general.architecture': kv.string('llama') }, [
+    { name: 'blk.0.attn_q.weight', type: 0, shape: [256, 256], bytes: 256 * 256 * 4 },
+    { name: 'output_norm.weight', type: 0, shape: [256], bytes: 1024 },
+  ]);
+  if (value) value.copy(file, file.length - 1024 - 4000);
+  return temporary(name, file);
+}
+
+describe('sluice quantize', () => {
+  it('writes a model that runs, and prints its types', () => {
+    const { status, out, err, out_path, files } = quantize(
+      bundled,
+      '--type',
+      'q4_0',
+      '--allow-requantize',
+    );
+    assert.equal(status, 0, err);
+    assert.deepEqual(files, ['out.gguf']);
+    assert.match(out, /as Q4_0: [\d.]+ MB -> [\d.]+ MB, [\d.]+ -> [\d.]+ bits a weight/);
+    assert.match(out, /^ {2}ffn_down\.weight +5 {2}Q8_0 +-> Q4_0 +[\d.]+ kB +[\d.]+ kB$/m);
+    for (const line of out.split('\n').slice(1)) assert.ok(line.length <= 80, line);
+    assert.equal(sluice(['run', out_path, '-p', 'Once', '-n', '2']).status, 0);
+    assert.ok(fs.statSync(out_path).size < fs.statSync(bundled).size);
+    const { metadata } = inspect(out_path);
+    assert.equal(metadata['general.file_type'], 2);
+  });
+  it('--json and --dry-run tell the same, and a dry run writes nothing', () => {
+    const model = small('small.gguf');
+    const real = quantize(model, '--type', 'Q4_K_M', '--json', '-t', '1');
+    assert.equal(real.status, 0, real.err);
+    const told = JSON.parse(real.out);
+    assert.deepEqual(Object.keys(told), [
+      'type',
+      'fileType',
+      'bytesBefore',
+      'bytesAfter',
+      'tensors',
+    ]);
+    assert.equal(told.type, 'Q4_K_M');
+    assert.equal(told.fileType, 15);
+    assert.equal(told.bytesBefore, fs.statSync(model).size);
+    assert.equal(told.bytesAfter, fs.statSync(real.out_path).size);
+    assert.deepEqual(told.tensors, [
+      { name: 'output_norm.weight', from: 'F32', to: 'F32', bytes: 1024 },
+      { name: 'blk.0.attn_q.weight', from: 'F32', to: 'Q4_K', bytes: 256 * 144 },
+    ]);
+    const folder = temporaryDirectory();
+    const args = ['quantize', model, '--type', 'Q4_K_M', '--json', '--dry-run'];
+    const dry = sluice([...args, '--imatrix', ''], { cwd: folder });
+    assert.equal(dry.status, 0, dry.err);
+    assert.deepEqual(JSON.parse(dry.out), told);
+    assert.deepEqual(fs.readdirSync(folder), []);
+  });
+  it('plans what it can not write', () => {
+    const model = small('small.gguf');
+    const dry = sluice(['quantize', model, '--type', 'IQ2_XS', '--dry-run']);
+    assert.equal(dry.status, 0);
+    assert.match(dry.out, /F32 +-> IQ2_XS/);
+    assert.match(dry.err, /can be planned but not done: .*IQ2_XS/);
+    const real = quantize(model, '--type', 'IQ2_XS', '--json');
+    assert.equal(real.status, 3);
+    assert.equal(error_of(real).code, 'unsupported_type');
+    assert.equal(error_of(real).facts.tensor, 'blk.0.attn_q.weight');
+    assert.deepEqual(real.files, []);
+  });
+  it('takes patterns of names, a pure type, and leaves the output', () => {
+    const model = temporary(
+      'layers.gguf',
+      gguf(
+        { 'general.architecture': kv.string('llama'), 'llama.block_count': kv.u32(2) },
+        ['output', 'token_embd', 'blk.0.attn_v', 'blk.1.attn_v'].map((name) => ({
+          name: `${name}.weight`,
+          type: 0,
+          shape: [256, 2],
+          bytes: 2048,
+        })),
+      ),
+    );
+    const types = (...args) => {
+      const done = sluice(['quantize', model, '--dry-run', '--json', ...args]);
+      assert.equal(done.status, 0, done.err);
+      return JSON.parse(done.out)
+        .tensors.map(({ to }) => to)
+        .join(' ');
+    };
+    assert.equal(types('--type', 'Q3_K_L'), 'Q6_K Q3_K Q5_K Q5_K');
+    assert.equal(types('--type', 'Q3_K_L', '--pure'), 'Q3_K Q3_K Q3_K Q3_K');
+    assert.equal(types('--type', 'Q3_K_L', '--leave-output-tensor'), 'F32 Q3_K Q5_K Q5_K');
+    assert.equal(
+      types('--type', 'Q3_K_L', '--tensor-type', '^blk.1=q8_0', '--tensor-type', 'blk|emb=F16'),
+      'Q6_K F16 F16 Q8_0',
+    );
+  });
+  it('refuses wrong arguments', () => {
+    const model = small('small.gguf');
+    const wrong = (text, ...args) => {
+      const { status, err, files } = quantize(model, ...args);
+      assert.equal(status, 2, err);
+      assert.match(err, text);
+      assert.deepEqual(files, []);
+    };
+    wrong(/no type; give one with --type: F32, F16/);
+    wrong(/'Q9' is no type; expected F32/, '--type', 'Q9');
+    wrong(/--tensor-type: expected PATTERN=TYPE/, '--type', 'Q8_0', '--tensor-type', 'x');
+    wrong(
+      /the pattern '\(' is wrong at byte 2: a \) is missing/,
+      '--type',
+      'Q8_0',
+      '--tensor-type',
+      '(=Q8_0',
+    );
+    wrong(/'Q9' is no type for tensors/, '--type', 'Q8_0', '--tensor-type', 'x=q9');
+    wrong(/Q2_K_S is of no use without an importance matrix/, '--type', 'Q2_K_S');
+    assert.match(sluice(['quantize', model, '--type', 'Q8_0']).err, /no output; name the new file/);
+    assert.match(sluice(['quantize', '--type', 'Q8_0']).err, /no model to quantize/);
+    const again = quantize(bundled, '--type', 'F16', '--json');
+    assert.equal(again.status, 2);
+    assert.match(again.err, /is quantized already, as Q8_0.*--allow-requantize/);
+    assert.deepEqual(again.files, []);
+  });
+  it('refuses to write over the file that it reads', () => {
+    const folder = temporaryDirectory();
+    const model = path.join(folder, 'model.gguf');
+    fs.copyFileSync(small('small.gguf'), model);
+    fs.symlinkSync('model.gguf', path.join(folder, 'link.gguf'));
+    fs.linkSync(model, path.join(folder, 'hard.gguf'));
+    const before = sha256(model);
+    for (const name of ['model.gguf', 'link.gguf', 'hard.gguf']) {
+      const done = sluice(['quantize', model, path.join(folder, name), '--type', 'F16']);
+      assert.equal(done.status, 2, done.err);
+      assert.match(done.err, /is the file that is read/);
+    }
+    assert.equal(sha256(model), before);
+  });
+  it('says which file is wrong, and leaves nothing', () => {
+    const damaged = small('nan.gguf', Buffer.from([0, 0, 0xc0, 0x7f]));
+    const nan = quantize(damaged, '--type', 'Q8_0', '--json');
+    assert.equal(nan.status, 3);
+    assert.equal(error_of(nan).code, 'bad_file');
+    assert.match(nan.err, /tensor blk\.0\.attn_q\.weight: /);
+    assert.deepEqual(nan.files, []);
+    const text = temporary('text.gguf', 'no model');
+    assert.equal(quantize(text, '--type', 'Q8_0').status, 3);
+    const matrix = quantize(small('small.gguf'), '--type', 'Q8_0', '--imatrix', text);
+    assert.equal(matrix.status, 3);
+    assert.match(matrix.err, /text\.gguf/);
+    const nowhere = sluice(['quantize', bundled, '/nowhere/o.gguf', '--type', 'Q8_0']);
+    assert.equal(nowhere.status, 2);
+    assert.match(nowhere.err, /can't write \/nowhere\/o\.gguf: No such file/);
+    const folder = temporaryDirectory();
+    assert.equal(sluice(['quantize', bundled, folder, '--type', 'Q8_0']).status, 2);
+  });
+  it('says that a folder is read-only', () => {
+    const folder = temporaryDirectory();
+    fs.chmodSync(folder, 0o555);
+    const out = path.join(folder, 'out.gguf');
+    const done = sluice(['quantize', bundled, out, '--type', 'Q8_0']);
+    fs.chmodSync(folder, 0o755);
+    // The superuser may write everywhere.
+    if (process.getuid() === 0) return;
+    assert.equal(done.status, 2);
+    assert.match(done.err, /can't write .*Permission denied/);
+  });
+});
+
+const stories = optional('models/stories-f16.gguf');
+const answers = optional('models/quantize.json');
+const skip = stories.skip || answers.skip;
+
+describe('llama-quantize', { skip }, () => {
+  it('writes the same file', () => {
+    const all = JSON.parse(fs.readFileSync(answers.path, 'utf8'))['stories-f16.gguf'];
+    const mix = quantize(stories.path, '--type', 'Q4_K_M');
+    assert.equal(sha256(mix.out_path), all.mix.Q4_K_M.file_sha256);
+    const pure = quantize(stories.path, '--type', 'q6_k', '--pure', '-t', '3');
+    assert.equal(sha256(pure.out_path), all.pure.Q6_K.file_sha256);
+  });
+  const matrix = optional('models/quantize/stories.imatrix.gguf');
+  // The hash is of the file that llama-quantize b11669 writes.
+  it('writes the same file with an importance matrix', { skip: matrix.skip }, () => {
+    const folder = temporaryDirectory();
+    fs.copyFileSync(matrix.path, path.join(folder, 'stories.imatrix.gguf'));
+    const done = sluice(
+      [
+        ...['quantize', stories.path, 'o.gguf', '--type', 'Q4_K_M'],
+        ...['--imatrix', 'stories.imatrix.gguf'],
+      ],
+      { cwd: folder },
+    );
+    assert.equal(done.status, 0, done.err);
+    assert.equal(
+      sha256(path.join(folder, 'o.gguf')),
+      'ec0a14ede194d2904dd61c8b4faeafce84461547c32dd2eac6d54de9f9c7af6d',
+    );
+  });
+});
+
+describe('a split model', () => {
+  const folder = temporaryDirectory();
+  const names = (name) => [1, 2].map((i) => `${name}-0000${i}-of-00002.gguf`);
+  const parts = names('in').map((name) => path.join(folder, name));
+  const tensor = (name) => ({ name, type: 0, shape: [256, 2], bytes: 2048 });
+  const keys = (number) => ({
+    'split.no': kv.u32(number),
+    'split.count': kv.u32(2),
+    'split.tensors.count': kv.u32(2),
+  });
+  const meta = { 'general.architecture': kv.string('llama') };
+  fs.writeFileSync(parts[0], gguf({ ...meta, ...keys(0) }, [tensor('b.weight')]));
+  fs.writeFileSync(parts[1], gguf(keys(1), [tensor('a.weight')]));
+  const whole = temporary('whole.gguf', gguf(meta, [tensor('a.weight'), tensor('b.weight')]));
+
+  it('is joined', () => {
+    const one = quantize(whole, '--type', 'Q8_0');
+    for (const each of parts) {
+      const joined = quantize(each, '--type', 'Q8_0');
+      assert.equal(joined.status, 0, joined.err);
+      assert.deepEqual(joined.files, ['out.gguf']);
+      assert.equal(sha256(joined.out_path), sha256(one.out_path));
+    }
+    const told = JSON.parse(quantize(parts[0], '--type', 'Q8_0', '--json').out);
+    assert.equal(told.bytesBefore, fs.statSync(parts[0]).size + fs.statSync(parts[1]).size);
+  });
+  it('or stays split', () => {
+    const kept = quantize(parts[1], '--type', 'Q8_0', '--keep-split', '--json');
+    assert.equal(kept.status, 0, kept.err);
+    assert.deepEqual(kept.files, names('out'));
+    const folder = path.dirname(kept.out_path);
+    const files = kept.files.map((name) => path.join(folder, name));
+    const sizes = files.map((file) => fs.statSync(file).size);
+    assert.equal(JSON.parse(kept.out).bytesAfter, sizes[0] + sizes[1]);
+    const info = inspect(files[0]);
+    assert.equal(info.files, 2);
+    assert.deepEqual(
+      info.tensors.map(({ name, type }) => `${name} ${type}`),
+      ['b.weight Q8_0', 'a.weight Q8_0'],
+    );
+    // In place of the files of such a model.
+    const again = sluice(['quantize', parts[0], files[0], '--type', 'F16', '--keep-split']);
+    assert.equal(again.status, 0, again.err);
+    assert.deepEqual(fs.readdirSync(folder).sort(), names('out'));
+    const over = sluice(['quantize', parts[0], parts[1], '--type', 'F16', '--keep-split']);
+    assert.equal(over.status, 2);
+    assert.match(over.err, /is the file that is read/);
+  });
+});
+
+describe('a model at an address', () => {
+  it('is downloaded, and for a plan only its header', async () => {
+    const hub = await Hub.start();
+    try {
+      hub.api.repository('OWNER/REPO', { 'Stories-Q8_0.gguf': hub.add('s.gguf', bundled) });
+      const folder = temporaryDirectory();
+      const env = { HF_ENDPOINT: hub.url, HF_TOKEN: '', XDG_CACHE_HOME: folder, no_proxy: '*' };
+      const out = path.join(folder, 'o.gguf');
+      const args = ['--type', 'Q5_0', '--allow-requantize', '--json'];
+      const run = (...more) => start(['quantize', 'hf:OWNER/REPO', ...more, ...args], env).ended;
+      const dry = await run('--dry-run');
+      assert.equal(dry.status, 0, dry.err);
+      assert.deepEqual(
+        fs.readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.gguf')),
+        [],
+      );
+      const real = await run(out);
+      assert.equal(real.status, 0, real.err);
+      assert.deepEqual(JSON.parse(real.out), JSON.parse(dry.out));
+      assert.equal(inspect(out).types.Q5_0.tensors > 5, true);
+    } finally {
+      hub.close();
+    }
+  });
+});
+
+describe('however it ends', () => {
+  // A model that takes a while: 16 MiB, of zeros, so that it takes little room on the disk.
+  const large = temporary('large.gguf');
+  const rows = 4096;
+  const header = gguf({ 'general.architecture': kv.string('llama') }, [
+    { name: 'blk.0.attn_q.weight', type: 0, shape: [1024, rows], bytes: 0 },
+  ]);
+  fs.writeFileSync(large, header);
+  fs.truncateSync(large, header.length + 1024 * rows * 4);
+
+  it('the new file is there whole or not at all', async () => {
+    const folder = temporaryDirectory();
+    const out = path.join(folder, 'o.gguf');
+    const args = ['quantize', large, out, '--type', 'Q4_1', '-t', '2'];
+    const before = performance.now();
+    assert.equal(sluice(args).status, 0);
+    const took = performance.now() - before;
+    const whole = sha256(out);
+    const ends = { SIGKILL: 0, SIGINT: 0 };
+    for (let i = 0; i < 24; ++i) {
+      fs.rmSync(out, { force: true });
+      const sent = i % 4 === 0 ? 'SIGINT' : 'SIGKILL';
+      const { child, ended } = start(args);
+      const timer = setTimeout(() => child.kill(sent), (took * i) / 24);
+      const { status, signal } = await ended;
+      clearTimeout(timer);
+      if (signal === sent || status === 130) ++ends[sent];
+      else assert.equal(status, 0);
+      if (fs.existsSync(out)) assert.equal(sha256(out), whole);
+      else assert.ok(signal === sent || status === 130);
+      // Ctrl-C leaves no other file, either.
+      if (sent === 'SIGINT')
+        assert.deepEqual(fs.readdirSync(folder), status === 0 ? ['o.gguf'] : []);
+      for (const name of fs.readdirSync(folder)) fs.rmSync(path.join(folder, name));
+    }
+    assert.ok(ends.SIGKILL > 0 && ends.SIGINT > 0);
+  });
+  it('an older file of that name stays until then', () => {
+    const out = temporary('older.gguf', 'older');
+    const damaged = small('nan.gguf', Buffer.from([0, 0, 0xc0, 0x7f]));
+    assert.equal(sluice(['quantize', damaged, out, '--type', 'Q8_0']).status, 3);
+    assert.equal(fs.readFileSync(out, 'utf8'), 'older');
+    assert.equal(sluice(['quantize', small('small.gguf'), out, '--type', 'Q8_0']).status, 0);
+    assert.equal(inspect(out).tensors.length, 2);
+  });
+  it('a full disk leaves nothing', () => {
+    const folder = temporaryDirectory();
+    const line = (limit) =>
+      `cd '${folder}'; ulimit -f ${limit}; "$SLUICE" quantize '${large}' o.gguf --type F32 --json; ` +
+      `echo $? $(ls)`;
+    const done = shell(`trap '' XFSZ; ${line(100)}`);
+    assert.match(done.err, /can't write o\.gguf: File too large/);
+    assert.match(done.out, /\n1\s*$|\n2\s*$/);
+    const mounted = shell(
+      `mkdir '${folder}/m' && mount -t tmpfs -o size=4m none '${folder}/m' 2> /dev/null`,
+    );
+    if (mounted.status !== 0) return;
+    try {
+      const full = sluice(['quantize', large, `${folder}/m/o.gguf`, '--type', 'F32', '--json']);
+      assert.equal(full.status, 1);
+      const { code, facts } = error_of(full);
+      assert.equal(code, 'storage_full');
+      assert.ok(facts.neededBytes > facts.availableBytes && facts.directory.endsWith('/m'));
+      assert.deepEqual(fs.readdirSync(`${folder}/m`), []);
+    } finally {
+      shell(`umount '${folder}/m'`);
+    }
+  });
+});
