@@ -91,6 +91,7 @@ int run_program(const std::vector<std::string>& given) {
   add_run(program, status);
   add_chat(program, status);
   add_inspect(program, status);
+  add_convert(program, status);
   add_tokenize(program, status);
   add_detokenize(program, status);
   add_template(program, status);

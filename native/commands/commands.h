@@ -8,6 +8,7 @@ namespace sluice::cli {
 // Each adds one command, which writes its exit status to `status`.
 void add_run(CLI::App& program, int& status);
 void add_chat(CLI::App& program, int& status);
+void add_convert(CLI::App& program, int& status);
 void add_inspect(CLI::App& program, int& status);
 void add_tokenize(CLI::App& program, int& status);
 void add_detokenize(CLI::App& program, int& status);

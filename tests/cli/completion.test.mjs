@@ -199,6 +199,7 @@ describe('sluice completion and sluice man', () => {
     const page = sluice(['man']).out.replaceAll('\\-', '-');
     for (const command of [
       'run',
+      'convert',
       'inspect',
       'tokenize',
       'template',

@@ -46,6 +46,7 @@ const options = {
     ...['--no-think', '--think-tokens', '--context-full'],
   ],
   inspect: ['-m', '--json', '-c', '--memory-budget', '--tensor', '--all'],
+  convert: ['FOLDER', 'OUT', '--type', '--name', '-t', '--json'],
   tokenize: ['-m', '-p', '-f', '--json', '--bos', '--special', '--lines', '--pieces'],
   logits: [
     '-m',
@@ -88,6 +89,7 @@ for (const command of [
 const first = {
   edit: '\\[IN\\] \\[OUT\\] ',
   diff: '\\[A\\] \\[B\\] ',
+  convert: 'FOLDER OUT ',
   pull: 'ADDRESS \\[',
   cache: 'ACTION \\[ADDRESS\\]\\.\\.\\. ',
   models: '\\[--json\\]',

@@ -1,0 +1,46 @@
+#include "app/disk_folder.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "app/file_bytes.h"
+#include "base/format.h"
+
+namespace sluice::cli {
+
+namespace fs = std::filesystem;
+
+Result<DiskFolder> DiskFolder::at(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status))
+    return fail(Code::bad_file, "can't open ", printable(path, kMaxShownPath),
+                ": No such file or directory");
+  if (!fs::is_directory(status))
+    return fail(Code::bad_file, printable(path, kMaxShownPath),
+                " is no folder; the folder of a Hugging Face model is expected, with config.json, "
+                "tokenizer.json and *.safetensors");
+  return DiskFolder(path);
+}
+
+std::string DiskFolder::name() const {
+  std::error_code error;
+  fs::path path = fs::canonical(path_, error);
+  if (error) path = path_;
+  return path.filename().string();
+}
+
+bool DiskFolder::has(const std::string& file) {
+  std::error_code error;
+  return is_plain_name(file) && fs::exists(fs::path(path_) / file, error);
+}
+
+Result<std::unique_ptr<ByteSource>> DiskFolder::open(const std::string& file) {
+  if (!is_plain_name(file))
+    return fail(Code::bad_file, "a folder can have no file ", printable(file));
+  SLUICE_ASSIGN(DiskFile source, DiskFile::open((fs::path(path_) / file).string()));
+  return std::make_unique<DiskFile>(std::move(source));
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,148 @@
+// sluice convert: a Hugging Face folder as a GGUF file.
+#include "files/convert.h"
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/disk_folder.h"
+#include "app/exit_status.h"
+#include "app/file_bytes.h"
+#include "app/help.h"
+#include "app/output.h"
+#include "app/signals.h"
+#include "base/format.h"
+#include "base/threads.h"
+#include "commands/commands.h"
+#include "quant/quant.h"
+
+namespace sluice::cli {
+namespace {
+
+struct Arguments {
+  std::string folder;
+  std::string out;
+  std::string type = "auto";
+  std::string name;
+  int threads = 0;
+  bool json = false;
+};
+
+constexpr char kConvertFooter[] =
+    R"(FOLDER has a model as Hugging Face keeps it: config.json, tokenizer.json and
+model.safetensors, or several of these with an index. OUT is there whole at the
+end, or not at all. Classes, keys of the config and tensors that aren't known
+are refused: nothing is guessed. The type auto is that of the weights where it
+is F16 or BF16, else F16. Vectors, and the few matrices that readers want exact,
+stay F32 in any type.
+
+Examples:
+  sluice convert qwen3-0.6b qwen3-0.6b.gguf
+  sluice convert gemma-3-270m-it gemma.gguf --type Q8_0
+  sluice run gemma.gguf "Once upon a time")";
+
+// A status line: how much of the file is written, and the time that the rest takes at that rate.
+class ConvertLine {
+ public:
+  explicit ConvertLine(std::string file) : file_(std::move(file)) {}
+  ~ConvertLine() { erase_status(); }
+  ConvertLine(const ConvertLine&) = delete;
+  ConvertLine& operator=(const ConvertLine&) = delete;
+
+  void show(const FileProgress& p) {
+    constexpr double kEvery = 0.1;  // seconds
+    if (!can_show_status() || p.total == 0 ||
+        std::chrono::duration<double>(Clock::now() - shown_).count() < kEvery)
+      return;
+    shown_ = Clock::now();
+    const double took = std::chrono::duration<double>(shown_ - start_).count();
+    const double part = static_cast<double>(p.done) / static_cast<double>(p.total);
+    const std::string left =
+        part > 0 && took > 1 ? concat(", ", human_duration(took * (1 - part) / part), " left") : "";
+    show_status(concat("writing ", file_, " ", static_cast<int>(100 * part), "% of ",
+                       human_bytes(p.total), left));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string file_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point shown_ = {};
+};
+
+Result<ConversionPlan> write(const Arguments& arguments) {
+  SLUICE_ASSIGN(const auto type, convert_type_named(arguments.type));
+  SLUICE_ASSIGN(DiskFolder folder, DiskFolder::at(arguments.folder));
+  SLUICE_ASSIGN(ConversionPlan plan,
+                plan_conversion(folder, {.type = type, .name = arguments.name}));
+  warn(plan.notes());
+  for (const std::string& remark : plan.remarks()) note(remark);
+  SLUICE_ASSIGN(OutputFile out, OutputFile::create(arguments.out));
+  Pool pool(arguments.threads > 0 ? arguments.threads
+                                  : static_cast<int>(std::thread::hardware_concurrency()));
+  {
+    ConvertLine line(arguments.out);
+    SLUICE_TRY(convert(plan, pool, out, [&](const FileProgress& progress) {
+      line.show(progress);
+      return interrupted_by() == 0;
+    }));
+  }
+  SLUICE_TRY(out.commit());
+  return plan;
+}
+
+void print(const Arguments& arguments, const ConversionPlan& plan) {
+  const Gguf& header = plan.header();
+  if (arguments.json) {
+    nlohmann::ordered_json json = {{"file", arguments.out},
+                                   {"bytes", header.file_bytes()},
+                                   {"type", traits(plan.type()).name},
+                                   {"class", plan.class_name()},
+                                   {"architecture", header.find("general.architecture")->text()},
+                                   {"tensors", header.tensors.size()},
+                                   {"remarks", plan.remarks()}};
+    write_json(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    return;
+  }
+  write_shown(concat("wrote ", arguments.out, ": ", human_bytes(header.file_bytes()), ", ",
+                     traits(plan.type()).name, ", ", counted(header.tensors.size(), "tensor"),
+                     "; try: sluice run ", arguments.out, "\n"));
+}
+
+int run_convert(const Arguments& arguments) {
+  defer_signals();
+  const auto plan = write(arguments);
+  if (!plan) {
+    const int status = report(plan.error(), arguments.json);
+    return interrupted_by() != 0 ? 128 + interrupted_by() : status;
+  }
+  print(arguments, *plan);
+  return kDone;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& program, int& status) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* app = add_command(program, "convert", "make a GGUF file of a Hugging Face folder",
+                              kConvertFooter, Environment::cache);
+  app->add_option("FOLDER", arguments->folder, "the folder of the model")
+      ->type_name("FOLDER")
+      ->required();
+  app->add_option("OUT", arguments->out, "the file to write")->type_name("OUT")->required();
+  add_text(*app, "--type", "TYPE", arguments->type,
+           "of the matrices: F32, F16, BF16, Q8_0, or auto (default)");
+  add_text(*app, "--name", "NAME", arguments->name,
+           "the model's name in the file (default: made of the folder's)");
+  add_integer(*app, "-t,--threads", arguments->threads, 1, Pool::kMaxThreads, "THREADS",
+              "worker threads (default one for each core)");
+  add_json(*app, arguments->json, "what was written as one JSON object");
+  app->callback([arguments, &status] { status = run_convert(*arguments); });
+}
+
+}  // namespace sluice::cli

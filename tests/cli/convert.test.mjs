@@ -1,0 +1,147 @@
+// Tests of `sluice convert`: a folder that the test makes becomes a file that runs.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { events, sluice, temporaryDirectory } from './helpers.mjs';
+
+const width = 32;
+const layers = 1;
+const vocabulary = 258;
+
+/** The character that stands for a byte in vocabularies of bytes (GPT-2's alphabet). */
+function byteCharacters() {
+  const shown = (b) => (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
+  let next = 256;
+  return Array.from({ length: 256 }, (_, b) => String.fromCodePoint(shown(b) ? b : next++));
+}
+
+function tokenizer() {
+  const vocab = Object.fromEntries(byteCharacters().map((text, id) => [text, id]));
+  vocab.th = 256;
+  return {
+    added_tokens: [{ id: 257, content: '<|end|>', special: true }],
+    normalizer: null,
+    pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false, use_regex: true },
+    post_processor: { type: 'ByteLevel', add_prefix_space: true },
+    model: { type: 'BPE', byte_fallback: false, vocab, merges: ['t h'] },
+  };
+}
+
+const config = {
+  architectures: ['LlamaForCausalLM'],
+  hidden_size: width,
+  intermediate_size: width,
+  num_hidden_layers: layers,
+  num_attention_heads: 2,
+  num_key_value_heads: 2,
+  max_position_embeddings: 64,
+  rms_norm_eps: 1e-5,
+  hidden_act: 'silu',
+  vocab_size: vocabulary,
+  tie_word_embeddings: true,
+};
+
+function safetensors(shapes) {
+  const header = {};
+  let at = 0;
+  for (const [name, shape] of Object.entries(shapes)) {
+    const bytes = 4 * shape.reduce((a, b) => a * b, 1);
+    header[name] = { dtype: 'F32', shape, data_offsets: [at, at + bytes] };
+    at += bytes;
+  }
+  const text = Buffer.from(JSON.stringify(header));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  const values = Float32Array.from({ length: at / 4 }, (_, i) => ((i * 37) % 101) / 101 - 0.5);
+  return Buffer.concat([length, text, Buffer.from(values.buffer)]);
+}
+
+function folder(changes = {}) {
+  const path = join(temporaryDirectory(), 'small-model');
+  mkdirSync(path);
+  const shapes = { 'model.embed_tokens.weight': [vocabulary, width], 'model.norm.weight': [width] };
+  const at = 'model.layers.0.';
+  for (const name of ['input_layernorm', 'post_attention_layernorm'])
+    shapes[`${at}${name}.weight`] = [width];
+  for (const name of ['self_attn.q', 'self_attn.k', 'self_attn.v', 'self_attn.o'])
+    shapes[`${at}${name}_proj.weight`] = [width, width];
+  for (const name of ['mlp.gate', 'mlp.up', 'mlp.down'])
+    shapes[`${at}${name}_proj.weight`] = [width, width];
+  writeFileSync(join(path, 'config.json'), JSON.stringify({ ...config, ...changes }));
+  writeFileSync(join(path, 'tokenizer.json'), JSON.stringify(tokenizer()));
+  writeFileSync(join(path, 'model.safetensors'), safetensors(shapes));
+  return path;
+}
+
+describe('sluice convert', () => {
+  it('makes a file that runs', () => {
+    const from = folder();
+    const to = join(temporaryDirectory(), 'small.gguf');
+    const { status, out, err } = sluice(['convert', from, to, '--type', 'q8_0']);
+    assert.equal(status, 0, err);
+    assert.equal(err, '');
+    assert.match(
+      out,
+      /^wrote .*small\.gguf: .* kB, Q8_0, 11 tensors; try: sluice run .*small\.gguf\n$/,
+    );
+    assert.equal(sluice(['run', to, '-p', 'the', '-n', '2', '--temp', '0']).status, 0);
+    assert.match(sluice(['inspect', to]).out, /Small Model/);
+  });
+
+  it('tells of it in JSON, and gives the file a name', () => {
+    const to = join(temporaryDirectory(), 'small.gguf');
+    const { status, out } = sluice([
+      'convert',
+      folder(),
+      to,
+      '--name',
+      'Mine',
+      '-t',
+      '1',
+      '--json',
+    ]);
+    assert.equal(status, 0);
+    const [told] = events(out);
+    assert.deepEqual(told, {
+      file: to,
+      bytes: readFileSync(to).length,
+      type: 'F16',
+      class: 'LlamaForCausalLM',
+      architecture: 'llama',
+      tensors: 11,
+      remarks: [],
+    });
+    assert.match(sluice(['inspect', to]).out, /Mine/);
+  });
+
+  it('refuses by name, and leaves no file', () => {
+    const directory = temporaryDirectory();
+    const to = join(directory, 'small.gguf');
+    const refused = (from, code, status, reason, ...more) => {
+      const done = sluice(['convert', from, to, '--json', ...more]);
+      assert.equal(done.status, status, done.err);
+      const [event] = events(done.out);
+      assert.equal(event.code, code);
+      assert.match(event.message, reason);
+      assert.match(done.err, /^sluice: error: /);
+    };
+    refused(folder({ hidden_act: 'relu' }), 'unsupported_model', 3, /hidden_act relu/);
+    refused(folder({ hidden_size: 64 }), 'bad_file', 3, /has the shape \[258, 32\]/);
+    refused(join(directory, 'missing'), 'bad_file', 3, /No such file/);
+    refused(directory, 'bad_file', 3, /no config\.json/);
+    refused(to, 'bad_file', 3, /No such file/);
+    refused(folder(), 'invalid_argument', 2, /expected auto, F32/, '--type', 'Q9');
+    assert.equal(existsSync(to), false);
+    assert.deepEqual(readdirSync(directory), []);
+  });
+
+  it('keeps an older file of the name when it fails', () => {
+    const to = join(temporaryDirectory(), 'small.gguf');
+    writeFileSync(to, 'old');
+    assert.equal(sluice(['convert', folder({ hidden_act: 'relu' }), to]).status, 3);
+    assert.equal(readFileSync(to, 'utf8'), 'old');
+    assert.equal(sluice(['convert', folder(), to]).status, 0);
+    assert.ok(readFileSync(to).length > 1000);
+  });
+});
