@@ -113,7 +113,7 @@ void convert(Conversion& c, Type type, const ModelSizes& s, double epsilon, uint
   if (s.width % s.heads != 0)
     config.refuse(Code::bad_file, "config.json has ", s.heads, " heads, which don't divide the ",
                   "width ", s.width);
-  config.must_be("tie_word_embeddings", true);
+  config.must_be_flag("tie_word_embeddings", true);
   config.ignore({"n_ctx"});
   set_sizes(c, s);
   c.set("attention.layer_norm_epsilon", epsilon);
@@ -133,8 +133,8 @@ void convert_bert(Conversion& c, Type type) {
   s.kv_heads = 0;
   config.must_be({"hidden_act"}, {"gelu"});
   config.must_be({"position_embedding_type"}, {"absolute"});
-  config.must_be("is_decoder", false);
-  config.must_be("add_cross_attention", false);
+  config.must_be_flag("is_decoder", false);
+  config.must_be_flag("add_cross_attention", false);
   config.ignore({"classifier_dropout", "directionality", "pooler_fc_size",
                  "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head",
                  "pooler_type"});

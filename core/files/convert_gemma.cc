@@ -68,7 +68,7 @@ void add_layer(Conversion& c, const LayerNames& names, const ModelSizes& s, Valu
 
 void check_common(Conversion& c) {
   c.config.must_be({"hidden_activation", "hidden_act"}, {"gelu_pytorch_tanh", "gelu_new"});
-  c.config.must_be("attention_bias", false);
+  c.config.must_be_flag("attention_bias", false);
   c.config.ignore({"cache_implementation"});
 }
 
@@ -78,7 +78,7 @@ void convert_gemma3(Conversion& c, Type type) {
   constexpr uint64_t kLayersOf27B = 62;
   HfConfig& config = c.config;
   check_common(c);
-  config.must_be("use_bidirectional_attention", false);
+  config.must_be_flag("use_bidirectional_attention", false);
   config.must_be_unset("attn_logit_softcapping");
   ModelSizes s;
   s.layers = config.integer({"num_hidden_layers"}, HfConfig::kMostLayers);
@@ -198,7 +198,7 @@ void convert_gemma4(Conversion& c, Type type) {
   check_common(c);
   const std::string both_ways = config.text({"use_bidirectional_attention"}, "vision");
   if (both_ways != "vision") config.cannot_express("use_bidirectional_attention", both_ways);
-  config.must_be("enable_moe_block", false);
+  config.must_be_flag("enable_moe_block", false);
   config.ignore(
       {"num_experts", "top_k_experts", "moe_intermediate_size", "expert_intermediate_size"});
   ModelSizes s;

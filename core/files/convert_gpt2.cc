@@ -21,9 +21,9 @@ void convert_gpt2(Conversion& c, Type type) {
     config.refuse(Code::bad_file, "config.json has n_embd ", s.width,
                   ", which is no multiple of its ", s.heads, " heads");
   config.must_be({"activation_function"}, {"gelu_new", "gelu_pytorch_tanh"});
-  config.must_be("scale_attn_weights", true);
-  config.must_be("scale_attn_by_inverse_layer_idx", false);
-  config.must_be("add_cross_attention", false);
+  config.must_be_flag("scale_attn_weights", true);
+  config.must_be_flag("scale_attn_by_inverse_layer_idx", false);
+  config.must_be_flag("add_cross_attention", false);
   config.ignore({"reorder_and_upcast_attn", "is_decoder", "n_positions"});
   set_sizes(c, s);
   c.set("attention.layer_norm_epsilon", config.number({"layer_norm_epsilon"}, 1e-5));

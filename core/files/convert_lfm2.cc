@@ -61,10 +61,10 @@ std::vector<bool> read_attending(Conversion& c, uint64_t layers) {
 
 void convert_lfm2(Conversion& c, Type type) {
   HfConfig& config = c.config;
-  config.must_be("conv_bias", false);
-  config.must_be("use_pos_enc", true);
-  config.must_be("block_use_swiglu", true);
-  config.must_be("causal", true);
+  config.must_be_flag("conv_bias", false);
+  config.must_be_flag("use_pos_enc", true);
+  config.must_be_flag("block_use_swiglu", true);
+  config.must_be_flag("causal", true);
   config.must_be_unset("sliding_window");
   config.ignore({"conv_dim", "conv_dim_out", "conv_use_xavier_init", "block_dim",
                  "block_mlp_init_scale", "block_out_init_scale", "block_norm_eps",

@@ -160,7 +160,7 @@ void limit_to_window(Conversion& c, ModelSizes& s) {
 
 // Windows that a switch turns on, for some layers.
 void refuse_windows(Conversion& c) {
-  c.config.must_be("use_sliding_window", false);
+  c.config.must_be_flag("use_sliding_window", false);
   c.config.ignore({"sliding_window", "max_window_layers"});
 }
 
@@ -213,7 +213,7 @@ void convert_qwen3(Conversion& c, Type type) {
 void convert_qwen3moe(Conversion& c, Type type) {
   HfConfig& config = c.config;
   refuse_windows(c);
-  config.must_be("norm_topk_prob", true);
+  config.must_be_flag("norm_topk_prob", true);
   if (config.integer({"decoder_sparse_step"}, HfConfig::kMostLayers, 1) != 1)
     config.cannot_express("decoder_sparse_step", "other than 1");
   config.must_be_unset("mlp_only_layers");

@@ -116,8 +116,8 @@ std::vector<int32_t> read_sections(Conversion& c, const HfRope& rope) {
 void convert_qwen35(Conversion& c, Type type) {
   HfConfig& config = c.config;
   config.must_be({"hidden_act"}, {"silu", "swish"});
-  config.must_be("attention_bias", false);
-  config.must_be("attn_output_gate", true);
+  config.must_be_flag("attention_bias", false);
+  config.must_be_flag("attn_output_gate", true);
   config.must_be_unset("mlp_only_layers");
   config.ignore({"mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"});
   const ModelSizes s = read_sizes(c, 256);

@@ -81,6 +81,15 @@ constexpr std::string_view kHarmless[] = {
     "use_cache",
     "chunk_size_feed_forward",
     "text_config",
+    "max_sequence_length",
+    "model_max_length",
+    "neftune_noise_alpha",
+    "predict_special_tokens",
+    "n_special",
+    "tokenizer_model_max_length",
+    "tokenizer_padding_side",
+    "trust_remote_code",
+    "use_return_dict",
     "model_name",
     "mamba_ssm_dtype",
 };
@@ -226,7 +235,7 @@ void HfConfig::must_be(Names names, Names allowed) {
   if (std::ranges::find(allowed, value) == allowed.end()) cannot_express(first_of(names), value);
 }
 
-void HfConfig::must_be(std::string_view name, bool value) {
+void HfConfig::must_be_flag(std::string_view name, bool value) {
   if (flag(name, value) != value) cannot_express(name, value ? "false" : "true");
 }
 

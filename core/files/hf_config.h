@@ -49,7 +49,7 @@ class HfConfig {
   // Refuses the model unless the text is one of `allowed`; if it isn't there, it is.
   void must_be(Names names, Names allowed);
   // Refuses the model unless the flag has this value; if it isn't there, it has.
-  void must_be(std::string_view name, bool value);
+  void must_be_flag(std::string_view name, bool value);
   // Refuses the model if the key is there with anything but null, false, 0, 0.0, "", {} or [].
   void must_be_unset(std::string_view name);
   // These keys change no result in this family.

@@ -53,6 +53,10 @@ std::string choices_of(const CLI::Option& option) {
 }
 
 bool takes_file(const CLI::Option& option) { return value_of(option) == "FILE"; }
+// A folder, or the file to write: any path.
+bool takes_path(const CLI::Option& option) {
+  return option.get_positional() && (value_of(option) == "FOLDER" || value_of(option) == "OUT");
+}
 // A path, or a name of the cache or the shelf.
 bool takes_model(const CLI::Option& option) {
   return option.get_positional() ? option.get_name(true) == "MODEL" : option.check_lname("model");
@@ -101,6 +105,7 @@ std::string bash(const CLI::App& program) {
     std::string all, positional, rest = ":";  // what is completed first, and then
     for (const CLI::Option* option : command->get_options()) {
       if (option->get_positional()) positional += choices_of(*option);
+      if (takes_path(*option)) rest = "_sluice_paths";
       if (takes_model(*option)) rest = "_sluice_models";
       if (takes_name(*option)) rest = fetches(*command) ? "_sluice_names" : "_sluice_kept";
       for (const std::string& name : names_of(*option)) {
@@ -119,6 +124,9 @@ std::string bash(const CLI::App& program) {
 _sluice_files() {
   compopt -o filenames
   mapfile -t COMPREPLY < <(compgen -f -X "!$1" -- "$cur"; compgen -d -- "$cur")
+}
+_sluice_paths() {
+  _sluice_files '*'
 }
 _sluice_words() {
   COMPREPLY=($(compgen -W "$1" -- "$cur"))
@@ -189,6 +197,7 @@ std::string zsh_text(const std::string& text) {
 std::string zsh_values(const CLI::App& command, const CLI::Option& option) {
   if (takes_model(option)) return "_sluice_models";
   if (takes_name(option)) return fetches(command) ? "_sluice_names" : "_sluice_kept";
+  if (takes_path(option)) return "_files";
   if (takes_file(option)) return option.get_positional() ? "_files -g \"*.gguf(-.)\"" : "_files";
   const std::string choices = choices_of(option);
   return choices.empty() ? " " : concat("(", choices, ")");
@@ -289,6 +298,8 @@ complete -c sluice -n '__fish_seen_subcommand_from rm' -a '()";
         line += concat(option->get_positional() ? " -a " : " -x -a ", in_quotes(choices));
       } else if (takes_file(*option)) {
         line += option->get_positional() ? " -k -a '(__fish_complete_suffix .gguf)'" : " -r -F";
+      } else if (takes_path(*option)) {
+        line += " -F";
       } else if (option->get_positional()) {
         continue;
       } else if (option->get_items_expected_min() > 0) {

@@ -107,6 +107,7 @@ for (const [name, { first, command }] of Object.entries(SHELLS)) {
         ['sluice run --kv-type q', /8_0/],
         ['sluice run ti', /ny\\ model\.gguf/],
         ['sluice run -f pro', /mpt\.txt/],
+        ['sluice convert pro', /mpt\.txt/],
         ['sluice completion fi', /sh/],
         ['sluice cache ver', /ify/],
         ['sluice chat --context-full dr', /op/],
@@ -158,7 +159,10 @@ describe('fish completes', { skip: lacks('fish') }, () => {
   it('the values of an option', () =>
     assert.deepEqual(completed('sluice run --kv-type '), ['f16', 'f32', 'q8_0']));
   it('models', () => assert.deepEqual(completed('sluice run ti'), ['tiny model.gguf']));
-  it('files', () => assert.deepEqual(completed('sluice run -f pro'), ['prompt.txt']));
+  it('files', () => {
+    for (const typed of ['run -f pro', 'convert pro'])
+      assert.deepEqual(completed(`sluice ${typed}`), ['prompt.txt'], typed);
+  });
   it('names of the cache', () => {
     for (const typed of ['run', 'run -m', 'cache delete', 'rm', 'pull'])
       assert.deepEqual(completed(`sluice ${typed} Kep`), ['Kept-Q8_0'], typed);
