@@ -13,18 +13,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Each head's rows, seen as [2][head / 2], as [head / 2][2].
-Floats paired(const Floats& rows, uint64_t heads, uint64_t columns) {
-  Floats out;
-  const uint64_t half = rows.size() / heads / columns / 2;
-  for (uint64_t head = 0; head < heads; ++head)
-    for (uint64_t i = 0; i < half; ++i)
-      for (uint64_t part = 0; part < 2; ++part)
-        for (uint64_t c = 0; c < columns; ++c)
-          out.push_back(rows[((head * 2 + part) * half + i) * columns + c]);
-  return out;
-}
-
 TEST(Convert, Llama) {
   MadeModel m = llama();
   m.config["attention_bias"] = true;
@@ -125,8 +113,35 @@ TEST(Convert, Qwen2AndQwen3) {
   EXPECT_EQ(three.values("blk.1.attn_k_norm.weight"),
             n.values(layer(1) + "self_attn.k_norm.weight"));
   EXPECT_EQ(three.real("qwen3.rope.scaling.factor"), 4);
+  EXPECT_EQ(three.header.find("qwen3.rope.scaling.attn_factor"), nullptr);
   EXPECT_EQ(three.number("qwen3.rope.scaling.original_context_length"), 32u);
   expect_runs(three);
+}
+
+// A config's attention factor is the whole one; readers of GGUF multiply theirs with YaRN's own.
+TEST(Convert, FactorsOfRope) {
+  MadeModel yarn = llama();
+  yarn.config["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 4.0}, {"attention_factor", 1.5}};
+  const Converted c = convert_made(yarn);
+  EXPECT_NEAR(c.real("llama.rope.scaling.attn_factor"), 1.5 / (1 + 0.1 * std::log(4)), 1e-6);
+  EXPECT_EQ(c.number("llama.rope.scaling.original_context_length"), 128u);
+  yarn.config["rope_scaling"]["beta_fast"] = 16;
+  expect_refused(yarn, Code::unsupported_model, "beta_fast");
+
+  MadeModel longer = llama();
+  const Floats longs(kHeadDim / 2, 2.0f), shorts(kHeadDim / 2, 1.5f);
+  longer.config["rope_scaling"] = {{"type", "longrope"},
+                                   {"long_factor", longs},
+                                   {"short_factor", shorts},
+                                   {"original_max_position_embeddings", 32}};
+  const Converted d = convert_made(longer);
+  EXPECT_EQ(d.values("rope_factors_long.weight"), longs);
+  EXPECT_EQ(d.values("rope_factors_short.weight"), shorts);
+  EXPECT_NEAR(d.real("llama.rope.scaling.attn_factor"), std::sqrt(1 + std::log(4) / std::log(32)),
+              1e-6);
+  expect_runs(d);
+  longer.config["rope_scaling"]["long_factor"] = {1.0};
+  expect_refused(longer, Code::bad_file, "long_factor");
 }
 
 constexpr uint64_t kExperts = 4;
@@ -233,6 +248,27 @@ TEST(Convert, Gpt2) {
   EXPECT_EQ(c.dims("blk.1.ffn_up.weight"), (std::vector<uint64_t>{kWidth, 4 * kWidth}));
   EXPECT_EQ(c.values("blk.1.attn_qkv.bias"), m.values("transformer.h.1.attn.c_attn.bias"));
   expect_runs(c);
+  // A matrix that is made in several pieces.
+  constexpr uint64_t kInner = 20'000;
+  m.config["n_inner"] = kInner;
+  m.config["n_layer"] = 1;
+  std::erase_if(m.tensors,
+                [](const MadeTensor& t) { return t.name.starts_with("transformer.h.1"); });
+  const std::string mlp = "transformer.h.0.mlp.";
+  for (const char* part : {"c_fc.weight", "c_fc.bias", "c_proj.weight"}) m.remove(mlp + part);
+  m.add(mlp + "c_fc.weight", {kWidth, kInner}, "F16");
+  m.add(mlp + "c_fc.bias", {kInner});
+  m.add(mlp + "c_proj.weight", {kInner, kWidth}, "F16");
+  const Floats wide = convert_made(m).values("blk.0.ffn_up.weight");
+  const Floats& from = m.values("transformer.h.0.mlp.c_fc.weight");
+  ASSERT_EQ(wide.size(), from.size());
+  size_t wrong = 0;
+  const float *to = wide.data(), *source_row = from.data();
+  for (uint64_t in = 0; in < kWidth; ++in, source_row += kInner)
+    for (uint64_t out = 0; out < kInner; ++out)
+      wrong += to[out * kWidth + in] != source_row[out] ? 1 : 0;
+  EXPECT_EQ(wrong, 0u);
+
   m.config["activation_function"] = "relu";
   expect_refused(m, Code::unsupported_model, "activation_function relu");
 }
@@ -439,6 +475,45 @@ TEST(Convert, Bert) {
   EXPECT_FALSE(convert_made(m).bytes.empty());
   m.tensors.back().bytes[5] ^= 1;
   expect_refused(m, Code::unsupported_model, "differs from");
+}
+
+TEST(Convert, DistilBert) {
+  MadeModel m;
+  m.vocabulary = word_piece_vocabulary();
+  m.config = {{"architectures", {"DistilBertForMaskedLM"}},
+              {"dim", kWidth},
+              {"hidden_dim", kFf},
+              {"n_layers", 1},
+              {"n_heads", kHeads},
+              {"max_position_embeddings", 32},
+              {"vocab_size", 8},
+              {"activation", "gelu"},
+              {"sinusoidal_pos_embds", false}};
+  const auto both = [&](const std::string& name, std::vector<uint64_t> shape) {
+    m.add(name + ".weight", shape);
+    m.add(name + ".bias", {shape[0]});
+  };
+  m.add("distilbert.embeddings.word_embeddings.weight", {8, kWidth});
+  m.add("distilbert.embeddings.position_embeddings.weight", {32, kWidth});
+  both("distilbert.embeddings.LayerNorm", {kWidth});
+  const std::string at = "distilbert.transformer.layer.0.";
+  for (const char* part : {"q_lin", "k_lin", "v_lin", "out_lin"})
+    both(concat(at, "attention.", part), {kWidth, kWidth});
+  both(at + "sa_layer_norm", {kWidth});
+  both(at + "ffn.lin1", {kFf, kWidth});
+  both(at + "ffn.lin2", {kWidth, kFf});
+  both(at + "output_layer_norm", {kWidth});
+  both("vocab_transform", {kWidth, kWidth});
+  both("vocab_layer_norm", {kWidth});
+  m.add("vocab_projector.bias", {8});
+  const Converted c = convert_made(m);
+  EXPECT_EQ(c.values("blk.0.attn_output.weight"), m.values(at + "attention.out_lin.weight"));
+  EXPECT_EQ(c.values("blk.0.layer_output_norm.bias"), m.values(at + "output_layer_norm.bias"));
+  EXPECT_EQ(c.values("mlm.dense.bias"), m.values("vocab_transform.bias"));
+  EXPECT_EQ(c.values("mlm.bias"), m.values("vocab_projector.bias"));
+  EXPECT_EQ(c.header.find_tensor("token_types.weight"), nullptr);
+  EXPECT_EQ(c.number("tokenizer.ggml.token_type_count"), 1u);
+  EXPECT_EQ(c.real("bert.attention.layer_norm_epsilon"), 1e-12f);
 }
 
 }  // namespace

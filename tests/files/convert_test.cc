@@ -32,6 +32,40 @@ TEST(Convert, SourcesOfAllTypes) {
   }
 }
 
+// Matrices that are made in several pieces, plain and in another order of rows.
+TEST(Convert, LargeMatrices) {
+  constexpr uint64_t kMany = 1250, kRows = kMany * kHeadDim;  // 1.28 million numbers
+  MadeModel m = llama();
+  m.config.update(
+      {{"num_attention_heads", kMany}, {"head_dim", kHeadDim}, {"num_hidden_layers", 1}});
+  std::erase_if(m.tensors, [](const MadeTensor& t) { return t.name.starts_with(layer(1)); });
+  const std::string at = layer(0) + "self_attn.";
+  m.remove(at + "q_proj.weight");
+  m.remove(at + "o_proj.weight");
+  m.add(at + "q_proj.weight", {kRows, kWidth}, "BF16");
+  m.add(at + "o_proj.weight", {kWidth, kRows}, "BF16");
+  const Converted c = convert_made(m);
+  EXPECT_TRUE(c.values("blk.0.attn_q.weight") ==
+              paired(m.values(at + "q_proj.weight"), kMany, kWidth));
+  EXPECT_TRUE(c.values("blk.0.attn_output.weight") == m.values(at + "o_proj.weight"));
+  const auto one = try_convert(m.folder(), {Type::F32, ""}, 1);
+  ASSERT_TRUE(one);
+  EXPECT_TRUE(one->bytes == c.bytes);
+}
+
+TEST(Convert, NamesAreMadeOfTheFolders) {
+  for (const auto& [folder_name, name] :
+       {std::pair{"gemma-3-270m-it", "Gemma 3 270m It"}, std::pair{"SmolLM2-135M", "SmolLM2 135M"},
+        std::pair{"phi-v1.5", "Phi v1.5"}, std::pair{"a_b", "A_B"}}) {
+    MemoryFolder folder = llama().folder();
+    folder.folder_name = folder_name;
+    const auto plan = plan_conversion(folder, {});
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(*plan->header().get_string("general.name"), name);
+    EXPECT_EQ(plan->type(), Type::F16);
+  }
+}
+
 TEST(Convert, TypesOfTensors) {
   MadeModel m = llama();
   m.config["intermediate_size"] = 40;  // rows that are no whole blocks

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -155,6 +156,19 @@ inline MadeModel qwen3() {
 inline Floats plus_one(Floats values) {
   for (float& value : values) value += 1;
   return values;
+}
+
+// Each head's rows, seen as [2][head / 2], as [head / 2][2].
+inline Floats paired(const Floats& rows, uint64_t heads, uint64_t columns) {
+  Floats out(rows.size());
+  const uint64_t half = rows.size() / heads / columns / 2;
+  for (uint64_t head = 0; head < heads; ++head)
+    for (uint64_t i = 0; i < half; ++i)
+      for (uint64_t part = 0; part < 2; ++part)
+        std::copy_n(rows.begin() + static_cast<ptrdiff_t>(((head * 2 + part) * half + i) * columns),
+                    columns,
+                    out.begin() + static_cast<ptrdiff_t>(((head * half + i) * 2 + part) * columns));
+  return out;
 }
 
 }  // namespace sluice

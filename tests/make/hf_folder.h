@@ -91,17 +91,26 @@ struct MadeModel {
     uint64_t n = 1, state = 7;
     for (const uint64_t dim : tensor.shape) n *= dim;
     for (const char c : name) state = state * 31 + static_cast<uint8_t>(c);
+    tensor.values.resize(n);
+    tensor.bytes.resize(n * (type == "F64" ? 8 : type == "F32" ? 4 : 2));
+    char* out = tensor.bytes.data();
+    const auto put = [&out](auto number) {
+      std::memcpy(out, &number, sizeof number);
+      out += sizeof number;
+    };
+    const bool f32 = type == "F32", f64 = type == "F64", bf16 = type == "BF16";
+    float* values = tensor.values.data();
     for (uint64_t i = 0; i < n; ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       // Numbers that all types hold: whole multiples of 1/64 below 1/2.
       const auto number = static_cast<float>(static_cast<int64_t>(state >> 58) - 32) / 64;
-      tensor.values.push_back(number);
-      if (type == "F32") {
-        tensor.bytes += bytes_of(number);
-      } else if (type == "F64") {
-        tensor.bytes += bytes_of(static_cast<double>(number));
+      values[i] = number;
+      if (f32) {
+        put(number);
+      } else if (f64) {
+        put(static_cast<double>(number));
       } else {
-        tensor.bytes += bytes_of(type == "BF16" ? f32_to_bf16(number) : f32_to_f16(number));
+        put(bf16 ? f32_to_bf16(number) : f32_to_f16(number));
       }
     }
     tensors.push_back(std::move(tensor));
