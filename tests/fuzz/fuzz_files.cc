@@ -6,8 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "files/convert.h"
+#include "files/hf_weights.h"
 #include "files/vocabulary.h"
 #include "fuzz_support.h"
+#include "make/hf_folder.h"
 
 namespace {
 
@@ -55,8 +58,42 @@ void read_vocabulary(std::string_view rest) {
   tokenizer->decode(tokenizer->encode("The quick <s> \xff fox", true));
 }
 
+// A safetensors file. The tensors that it has lie within it.
+void read_weights(std::string_view rest) {
+  MemorySource source{std::string(rest)};
+  const auto tensors = read_safetensors(source);
+  if (!tensors) return check_error(tensors.error());
+  for (const SafeTensor& tensor : *tensors)
+    require(tensor.at <= rest.size() && tensor.bytes <= rest.size() - tensor.at);
+}
+
+// A folder with a vocabulary of bytes: config.json, generation_config.json, the index of shards
+// ("": there is none), with '\x1e' between them, then the weights. What is planned is written as a
+// file that can be parsed, unless its weights are no numbers.
+void read_folder(std::string_view rest) {
+  static const std::string vocabulary = byte_level_vocabulary().files().tokenizer;
+  MemoryFolder folder;
+  folder.files["tokenizer.json"] = vocabulary;
+  folder.files["config.json"] = cut(rest, '\x1e');
+  folder.files["generation_config.json"] = cut(rest, '\x1e');
+  const std::string_view index = cut(rest, '\x1e');
+  if (!index.empty()) folder.files["model.safetensors.index.json"] = index;
+  folder.files[index.empty() ? "model.safetensors" : "a.safetensors"] = rest;
+  const auto plan = plan_conversion(folder, {});
+  if (!plan) return check_error(plan.error());
+  for (const std::string& remark : plan->remarks()) require(printable(remark, 100000) == remark);
+  static Pool pool(1);
+  MemorySink sink;
+  const Status written = convert(*plan, pool, sink, {});
+  if (!written) {
+    require(written.error().code == Code::bad_file);
+    return check_error(written.error());
+  }
+  require(parse_gguf(as_bytes(sink.bytes), sink.bytes.size()).has_value());
+}
+
 using Reader = void (*)(std::string_view);
-constexpr std::array<Reader, 1> kReaders = {read_vocabulary};
+constexpr std::array<Reader, 3> kReaders = {read_vocabulary, read_weights, read_folder};
 
 }  // namespace
 

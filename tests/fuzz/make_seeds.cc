@@ -12,6 +12,7 @@
 #include "make/blocks.h"
 #include "make/gguf_builder.h"
 #include "make/hazards.h"
+#include "make/hf_folder.h"
 #include "make/quantize.h"
 #include "make/split_models.h"
 #include "make/tiny_models.h"
@@ -131,6 +132,37 @@ void write_vocabulary(const fs::path& folder, const std::string& name, char arch
   write(folder, name, seed);
 }
 
+// Weights, and a folder of them, as fuzz_files takes them.
+void write_folder(const fs::path& folder) {
+  constexpr uint64_t kWidth = 32;
+  MadeModel model;
+  model.config = {{"architectures", {"LlamaForCausalLM"}},
+                  {"hidden_size", kWidth},
+                  {"intermediate_size", kWidth},
+                  {"num_hidden_layers", 1},
+                  {"num_attention_heads", 2},
+                  {"max_position_embeddings", 64},
+                  {"rms_norm_eps", 1e-5},
+                  {"vocab_size", 260},
+                  {"tie_word_embeddings", true},
+                  {"rope_scaling", {{"rope_type", "linear"}, {"factor", 2.0}}}};
+  model.add("model.embed_tokens.weight", {260, kWidth}, "BF16");
+  model.add("model.norm.weight", {kWidth}, "BF16");
+  for (const char* name : {"input_layernorm", "post_attention_layernorm"})
+    model.add(concat("model.layers.0.", name, ".weight"), {kWidth}, "BF16");
+  for (const char* name : {"self_attn.q", "self_attn.k", "self_attn.v", "self_attn.o", "mlp.gate",
+                           "mlp.up", "mlp.down"})
+    model.add(concat("model.layers.0.", name, "_proj.weight"), {kWidth, kWidth}, "BF16");
+  const std::string weights = safetensors_of(model.tensors);
+  write(folder, "weights", "\x01" + weights);
+  const std::string config = "\x02" + model.config.dump() + "\x1e{\"top_k\":20}\x1e";
+  write(folder, "folder", config + "\x1e" + weights);
+  nlohmann::ordered_json map;
+  for (const MadeTensor& tensor : model.tensors) map[tensor.name] = "a.safetensors";
+  const nlohmann::ordered_json index = {{"weight_map", map}};
+  write(folder, "shards", config + index.dump() + "\x1e" + weights);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -197,6 +229,7 @@ int main(int argc, char** argv) {
   spaces.tokenizer["normalizer"] =
       nlohmann::ordered_json(spaces.tokenizer["normalizer"]["normalizers"][1]);
   write_vocabulary(read, "raw", 'g', spaces, spaces.size());
+  write_folder(read);
 
   const fs::path split = folder / "fuzz_split";
   for (const size_t n_files : {1, 2, 3, 5}) {
