@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "app/arguments.h"
 #include "app/diagnostics.h"
 #include "app/disk_folder.h"
 #include "app/exit_status.h"
 #include "app/file_bytes.h"
+#include "app/file_progress.h"
 #include "app/help.h"
 #include "app/output.h"
 #include "app/signals.h"
@@ -83,8 +83,7 @@ Result<ConversionPlan> write(const Arguments& arguments) {
   warn(plan.notes());
   for (const std::string& remark : plan.remarks()) note(remark);
   SLUICE_ASSIGN(OutputFile out, OutputFile::create(arguments.out));
-  Pool pool(arguments.threads > 0 ? arguments.threads
-                                  : static_cast<int>(std::thread::hardware_concurrency()));
+  Pool pool(arguments.threads > 0 ? arguments.threads : default_file_threads());
   {
     ConvertLine line(arguments.out);
     SLUICE_TRY(convert(plan, pool, out, [&](const FileProgress& progress) {
@@ -117,10 +116,7 @@ void print(const Arguments& arguments, const ConversionPlan& plan) {
 int run_convert(const Arguments& arguments) {
   defer_signals();
   const auto plan = write(arguments);
-  if (!plan) {
-    const int status = report(plan.error(), arguments.json);
-    return interrupted_by() != 0 ? 128 + interrupted_by() : status;
-  }
+  if (!plan) return report_work(plan.error(), arguments.json);
   print(arguments, *plan);
   return kDone;
 }
