@@ -5,6 +5,7 @@
 
 #include "app/device.h"
 #include "app/diagnostics.h"
+#include "app/signals.h"
 #include "base/format.h"
 #include "gguf/model_parser.h"
 #include "pull/address.h"
@@ -31,6 +32,15 @@ std::string text_of(const pull::Progress& p) {
           concat(", ", human_duration(static_cast<double>(p.total - p.loaded) / p.rate), " left");
   }
   return p.waiting.empty() ? text : concat(text, "; ", p.waiting);
+}
+
+// What Ctrl-C prints.
+std::string stopped_text(const pull::Progress& p) {
+  if (p.kept == 0) return "sluice: stopped: nothing is kept yet\n";
+  return concat("sluice: stopped: ", human_bytes(p.kept), p.total == 0 ? "" : " of ",
+                p.total == 0 ? "" : human_bytes(p.total),
+                p.parts > 1 ? concat(" of file ", p.part, " of ", p.parts) : "",
+                " are kept; the same command goes on\n");
 }
 
 // Shows progress on a terminal; elsewhere only what a download waits for, once for each reason.
@@ -153,6 +163,13 @@ Result<pull::Pulled> obtain_checked(const pull::Settings& settings, pull::Locate
   auto pulled = pull::obtain(watched, std::move(located), wish);
   learn_download(settings.directory, came.bytes, came.end - came.begin);
   return pulled;
+}
+
+void say_what_is_kept(pull::Settings& settings) {
+  settings.progress = [show = settings.progress](const pull::Progress& progress) {
+    set_farewell(stopped_text(progress));
+    show(progress);
+  };
 }
 
 void note_choice(const pull::Located& located) {

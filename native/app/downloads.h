@@ -17,6 +17,8 @@ Result<ModelHeader> read_headers(const pull::Settings& settings, const pull::Loc
 // pull::obtain() that calls wish.accept for split models, too.
 Result<pull::Pulled> obtain_checked(const pull::Settings& settings, pull::Located located,
                                     const pull::Wish& wish);
+// From now on a signal that ends a download says how much of it is kept, until set_farewell("").
+void say_what_is_kept(pull::Settings& settings);
 // Prints which file of a repository is used, if none was named.
 void note_choice(const pull::Located& located);
 

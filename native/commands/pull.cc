@@ -74,15 +74,6 @@ Status can_run(const Gguf& header) {
   return {};
 }
 
-// What Ctrl-C prints.
-std::string stopped_text(const pull::Progress& p) {
-  if (p.kept == 0) return "sluice: stopped: nothing is kept yet\n";
-  return concat("sluice: stopped: ", human_bytes(p.kept), p.total == 0 ? "" : " of ",
-                p.total == 0 ? "" : human_bytes(p.total),
-                p.parts > 1 ? concat(" of file ", p.part, " of ", p.parts) : "",
-                " are kept; the same command goes on\n");
-}
-
 int pull_address(const PullOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (options.quiet) be_quiet();
@@ -101,12 +92,7 @@ int pull_address(const PullOptions& options) {
   if (!options.force) wish->accept = can_run;
   auto pulled = [&]() -> Result<pull::Pulled> {
     SLUICE_ASSIGN(pull::Settings settings, download_settings(options.download));
-    if (!options.json) {
-      settings.progress = [show = settings.progress](const pull::Progress& progress) {
-        set_farewell(stopped_text(progress));
-        show(progress);
-      };
-    }
+    if (!options.json) say_what_is_kept(settings);
     SLUICE_ASSIGN(pull::Located located, pull::locate(settings, meaning->address, wish->refresh));
     note_choice(located);
     SLUICE_TRY(accept_terms(model, settings, located));

@@ -43,14 +43,13 @@ Result<Journal> load_journal(int fd, const std::string& path) {
   return journal;
 }
 
-// Removes packed copies if there isn't enough room. False: there still isn't.
+}  // namespace
+
 bool make_room(const std::string& directory, uint64_t bytes) {
   if (bytes <= free_bytes(directory)) return true;
   remove_copies(directory);
   return bytes <= free_bytes(directory);
 }
-
-}  // namespace
 
 int64_t now_ms() {
   using namespace std::chrono;
@@ -214,6 +213,14 @@ Status BlockFile::finish() {
   SLUICE_TRY(rename(EntryPaths(directory_, key_of(meta().address)).data));
   finished_ = true;
   return {};
+}
+
+Status BlockFile::move_to(const Meta& moved) {
+  const EntryPaths from(directory_, key_of(meta().address)), to(directory_, key_of(moved.address));
+  SLUICE_TRY(rename(finished_ ? to.data : to.part));
+  if (std::rename(from.journal.c_str(), to.journal.c_str()) != 0)
+    return std::unexpected(disk_error("rename the journal of", errno));
+  return note(moved);
 }
 
 Status BlockFile::unfinish() {

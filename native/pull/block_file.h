@@ -87,6 +87,9 @@ class BlockFile {
 
   // Gives the file, which is complete and checked, its final name.
   Status finish();
+  // Makes it the entry of another address, moved.address, which has none; the caller holds both
+  // locks. A program that ends meanwhile leaves an entry that counts as damaged.
+  Status move_to(const Meta& moved);
 
   // Reads all blocks and compares their hashes, except those that this process has written or read
   // before. Returns the blocks that differ, and forgets them if `clear`. `sum`, unless null, hashes
@@ -118,6 +121,8 @@ class BlockFile {
 
 // "12.3 MB are needed in DIRECTORY, 1.2 MB are free ...": storage_full.
 Error no_room(const std::string& directory, uint64_t needed);
+// Removes packed copies if there isn't enough room. False: there still isn't.
+bool make_room(const std::string& directory, uint64_t bytes);
 int64_t now_ms();  // since 1970
 
 }  // namespace sluice::pull

@@ -30,8 +30,8 @@ struct Cached {
 // All entries, the last used first. Of a split model each part is one. An entry without any
 // block is removed.
 Result<std::vector<Cached>> list_cache(const std::string& directory);
-// The canonical address of the entry (of a split model's first part) that was downloaded by this
-// name.
+// The canonical address of the entry (of a split model's first part, or the page of a conversion's
+// source) that was downloaded by this name.
 std::optional<std::string> find_named(const std::string& directory, const std::string& name);
 
 // True of a KEY, which all files of an entry have as their name.

@@ -468,7 +468,7 @@ class Download {
   double hold_until_ = 0;
   uint64_t stored_;  // bytes on the disk
   uint64_t most_stored_ = stored_;
-  FirstBytes first_bytes_{file_.meta().address};
+  FirstBytes first_bytes_{file_.meta().address, file_.meta().source};
   std::string cause_;  // of the last failure since the last new byte
   double shown_ = 0;
   bool complete_ = false;

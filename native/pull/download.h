@@ -28,7 +28,8 @@ enum class Outcome {
 // list gives, or 0. `sum` hashes the bytes that arrive in the file's order. Calls `progress` about
 // ten times a second. The network waits while the disk is written. `header`, unless null, checks
 // the beginning first, and its error ends the download. Fails with download_failed, offline or
-// storage_full, and keeps the bytes that were received; with bad_file if it is no GGUF file.
+// storage_full, and keeps the bytes that were received; with bad_file if it is no GGUF file, or not
+// what a conversion's source must be.
 Result<Outcome> download(const Client& client, BlockFile& file, uint64_t expected, PassingSum& sum,
                          HeaderCheck* header,
                          const std::function<void(const Downloaded&)>& progress);

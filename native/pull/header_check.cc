@@ -6,12 +6,36 @@
 #include "base/format.h"
 #include "gguf/check.h"
 #include "pull/http.h"
+#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
 
 constexpr std::string_view kModelMagic = "GGUF";
 constexpr size_t kBeginning = 24;  // bytes that tell what a file is
+
+// Why a file that a conversion reads can't begin with these bytes; "": it can.
+std::string_view wrong_beginning(std::string_view url, std::string_view bytes) {
+  const std::string text = lower(trimmed(bytes));
+  if (text.starts_with("<!doctype") || text.starts_with("<html"))
+    return "the server sent a web page";
+  if (text.starts_with("version https://git")) {
+    return "the server sent the pointer that Git LFS keeps in place of the file";
+  }
+  // The first character of a JSON text; many blanks may be before it.
+  const auto begins = [](std::string_view json, std::string_view with) {
+    json = trimmed(json);
+    return json.empty() || with.find(json[0]) != std::string_view::npos;
+  };
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  const std::string_view unmarked = bytes.substr(bytes.starts_with(kMark) ? kMark.size() : 0);
+  if (url.ends_with(".json") && !begins(unmarked, "{["))
+    return "the server sent something else than JSON";
+  // The length of the header, then the header.
+  if (url.ends_with(".safetensors") && (bytes.size() < 8 || !begins(bytes.substr(8), "{")))
+    return "the server sent something else than safetensors";
+  return "";
+}
 
 }  // namespace
 
@@ -20,14 +44,16 @@ Status FirstBytes::take(uint64_t at, std::span<const uint8_t> bytes) {
   bytes_.resize(static_cast<size_t>(at));
   const size_t n = std::min(bytes.size(), kBeginning - bytes_.size());
   bytes_.append(reinterpret_cast<const char*>(bytes.data()), n);
-  return bytes_.size() < kModelMagic.size() ? Status() : end();
+  return bytes_.size() < (is_source_ ? kBeginning : kModelMagic.size()) ? Status() : end();
 }
 
 Status FirstBytes::end() const {
-  if (bytes_.starts_with(kModelMagic)) return {};
-  Error error = not_gguf(bytes_).error();
-  error.message = concat(printable(url_.substr(0, url_.find('?')), 300), ": ", error.message,
-                         "; nothing of it is kept");
+  const std::string url = url_.substr(0, url_.find('?'));
+  const std::string_view wrong = is_source_ ? wrong_beginning(url, bytes_) : "";
+  if (is_source_ ? wrong.empty() : bytes_.starts_with(kModelMagic)) return {};
+  Error error = is_source_ ? Error{Code::bad_file, concat(wrong, "; try again later")}
+                           : not_gguf(bytes_).error();
+  error.message = concat(printable(url, 300), ": ", error.message, "; nothing of it is kept");
   error.facts = facts_of(url_, {});
   return std::unexpected(std::move(error));
 }

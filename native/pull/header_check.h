@@ -15,7 +15,8 @@ namespace sluice::pull {
 // sent in place of a model must not be kept.
 class FirstBytes {
  public:
-  explicit FirstBytes(std::string url) : url_(std::move(url)) {}
+  // Of a model, or of a file that a conversion reads (repository.h).
+  FirstBytes(std::string url, bool is_source) : url_(std::move(url)), is_source_(is_source) {}
   // Bytes of the file from `at` on, in the file's order. Both fail with bad_file.
   Status take(uint64_t at, std::span<const uint8_t> bytes);
   // The first block has ended.
@@ -23,6 +24,7 @@ class FirstBytes {
 
  private:
   const std::string url_;
+  const bool is_source_;
   std::string bytes_;
 };
 

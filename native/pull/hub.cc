@@ -150,9 +150,17 @@ Result<HubFile> choose_file(const std::vector<HubFile>& files, const Address& of
   }
   const std::vector<const HubFile*> models = models_of(files, of);
   if (models.empty()) {
+    const bool convertible =
+        of.folder.empty() && std::ranges::any_of(files, [](const HubFile& file) {
+          return file.path == "model.safetensors" || file.path == "model.safetensors.index.json";
+        });
+    const std::string revision = of.revision == "main" ? "" : concat("@", printable(of.revision));
     return fail(Code::invalid_argument, repo, " at ", printable(of.revision), " has no .gguf file",
                 of.folder.empty() ? "" : concat(" in ", printable(of.folder)),
-                "; look for a repository with GGUF files");
+                convertible ? concat(", but safetensors: sluice convert hf:", repo, revision,
+                                     " OUT.gguf makes one of them; or look")
+                            : "; look",
+                " for a repository with GGUF files");
   }
   if (!of.path.empty()) {
     return fail(Code::invalid_argument, repo, " at ", printable(of.revision), " has no file ",

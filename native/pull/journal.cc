@@ -58,6 +58,9 @@ class Fields {
     if (const Json* v = find(key, &Json::is_boolean)) to = v->get<bool>();
     object_.erase(key);
   }
+  void take_if_there(const char* key, bool& to) {
+    if (object_.contains(key)) take(key, to);
+  }
   // A whole number from `least` to `most`.
   template <typename T>
   void take(const char* key, T& to, uint64_t least, uint64_t most) {
@@ -113,6 +116,7 @@ std::optional<Meta> read_meta(Json json) {
   fields.take("set", meta.set);
   fields.take("part", meta.part, 0, kMaxParts);
   fields.take("parts", meta.parts, 1, kMaxParts);
+  fields.take_if_there("source", meta.source);
   meta.other = fields.rest();
   const bool good = fields.good && std::has_single_bit(meta.block_bytes) &&
                     meta.n_blocks() <= kMaxBlocks && meta.part <= meta.parts;
@@ -137,6 +141,7 @@ std::string write_meta(const Meta& meta) {
   json["set"] = meta.set;
   json["part"] = meta.part;
   json["parts"] = meta.parts;
+  if (meta.source) json["source"] = true;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -37,10 +37,13 @@ struct Meta {
   int64_t created = 0;    // ms since 1970
   int64_t used = 0;
   bool pinned = false;
-  std::string set;  // of a split model: the canonical address of the first part
+  // What the files of a set have in common: of a split model the canonical address of its first
+  // part, of a conversion's source the page of its commit.
+  std::string set;
   int part = 1;
   int parts = 1;
-  std::string other;  // JSON object: the fields that this version doesn't know
+  bool source = false;  // a file that a conversion reads (repository.h), not one of a model
+  std::string other;    // JSON object: the fields that this version doesn't know
 
   // Blocks of the whole file; 0 while its size is unknown.
   uint64_t n_blocks() const { return total_bytes == 0 ? 0 : (total_bytes - 1) / block_bytes + 1; }

@@ -11,6 +11,7 @@
 #include "pull/download.h"
 #include "pull/header_check.h"
 #include "pull/journal.h"
+#include "pull/repository.h"
 #include "pull/same_file.h"
 #include "pull/text.h"
 
@@ -73,24 +74,6 @@ Result<Lock> take_lock(const Settings& settings, const std::string& path, Hold h
     if (!std::exchange(said, true))
       say(settings, "another process is downloading this model; waiting for it");
   });
-}
-
-// All pages of the hub's list.
-Result<std::vector<HubFile>> fetch_list(const Client& client, const Address& address,
-                                        long* status = nullptr) {
-  std::vector<HubFile> files;
-  std::string url = list_url(client.hub, address);
-  for (int page = 0; page < kMaxPages && !url.empty(); ++page) {
-    SLUICE_ASSIGN(const auto answer, fetch_text(client, url, kMaxListPage, status));
-    auto more = read_list(answer.second);
-    if (!more) return with_facts(std::unexpected(std::move(more).error()), facts_of(url, {}));
-    files.insert(files.end(), std::make_move_iterator(more->begin()),
-                 std::make_move_iterator(more->end()));
-    url = next_page(answer.first.link);
-    // A next page at another origin isn't the hub's.
-    if (!url.empty() && origin_of(url) != client.hub) break;
-  }
-  return files;
 }
 
 std::string without_query(const std::string& url) { return url.substr(0, url.find('?')); }
@@ -176,11 +159,24 @@ class Obtain {
     return true;
   }
 
+  void add_name(Meta& meta) const {
+    if (!model_.name.empty() && std::ranges::find(meta.names, model_.name) == meta.names.end())
+      meta.names.push_back(model_.name);
+  }
+
+  void join_set(Meta& meta) const {
+    const bool is_source = !model_.page.empty();
+    meta.source = is_source;
+    meta.set = is_source ? model_.page : model_.urls.size() > 1 ? model_.urls[0] : "";
+    meta.part = static_cast<int>(index_) + 1;
+    meta.parts = is_source ? model_.files : static_cast<int>(model_.urls.size());
+  }
+
   void note_use(BlockFile& file) const {
     Meta meta = file.meta();
     meta.used = now_ms();
-    if (!model_.name.empty() && std::ranges::find(meta.names, model_.name) == meta.names.end())
-      meta.names.push_back(model_.name);
+    add_name(meta);
+    if (!model_.page.empty()) join_set(meta);  // more is known of it than when the file was begun
     // A cache that can't be written to can still be read.
     [[maybe_unused]] const Status written = file.note(meta);
   }
@@ -242,9 +238,7 @@ class Obtain {
   // Writes the journal before the first byte.
   Status begin(BlockFile& file, uint64_t& expected) {
     Meta meta = file.meta();
-    meta.set = model_.urls.size() > 1 ? model_.urls[0] : "";
-    meta.part = static_cast<int>(index_) + 1;
-    meta.parts = static_cast<int>(model_.urls.size());
+    join_set(meta);
     if (file.stored() == 0 && sha256_.empty()) {
       SLUICE_ASSIGN(const auto known, listed());
       if (known) {
@@ -254,8 +248,7 @@ class Obtain {
     }
     if (!sha256_.empty()) meta.sha256 = sha256_;
     meta.verified = false;
-    if (!model_.name.empty() && std::ranges::find(meta.names, model_.name) == meta.names.end())
-      meta.names.push_back(model_.name);
+    add_name(meta);
     return file.note(meta);
   }
 
@@ -267,7 +260,8 @@ class Obtain {
         if (model_.kept_only) return not_whole(&file);
         const bool fresh = file.stored() == 0;
         HeaderCheck header(url_, model_.urls.size() == 1 ? wish_.accept : nullptr);
-        const Result<bool> same = download_missing(file, sum, wish_.force ? nullptr : &header);
+        const bool has_header = !wish_.force && model_.page.empty();
+        const Result<bool> same = download_missing(file, sum, has_header ? &header : nullptr);
         // Without a first byte the address may be mistyped.
         if (!same && (file.stored() == 0 || (fresh && header.refused()))) drop(lock);
         if (!same) return std::unexpected(same.error());
@@ -356,6 +350,23 @@ class Obtain {
 
 }  // namespace
 
+Result<std::vector<HubFile>> fetch_list(const Client& client, const Address& address,
+                                        long* status) {
+  std::vector<HubFile> files;
+  std::string url = list_url(client.hub, address);
+  for (int page = 0; page < kMaxPages && !url.empty(); ++page) {
+    SLUICE_ASSIGN(const auto answer, fetch_text(client, url, kMaxListPage, status));
+    auto more = read_list(answer.second);
+    if (!more) return with_facts(std::unexpected(std::move(more).error()), facts_of(url, {}));
+    files.insert(files.end(), std::make_move_iterator(more->begin()),
+                 std::make_move_iterator(more->end()));
+    url = next_page(answer.first.link);
+    // A next page at another origin isn't the hub's.
+    if (!url.empty() && origin_of(url) != client.hub) break;
+  }
+  return files;
+}
+
 Result<Located> locate(const Settings& settings, std::string_view text, bool refresh) {
   const std::string& hub = settings.client.hub;
   Located model;
@@ -368,7 +379,16 @@ Result<Located> locate(const Settings& settings, std::string_view text, bool ref
                       concat("the list of ", model.address.owner, "/", model.address.repo), 1, 1);
     Client client = settings.client;
     client.waiting = [&](const std::string& why) { reporter.waiting(why); };
-    SLUICE_ASSIGN(model.list, fetch_list(client, model.address));
+    auto list = fetch_list(client, model.address);
+    if (!list && find_named(settings.directory, source_name(hub, model.address))) {
+      const std::string name = printable(text, 300);
+      return fail(Code::bad_file, "the cache has ", name,
+                  " as the source of a conversion, which can't be run; make a model of it first: "
+                  "sluice convert ",
+                  name, " OUT.gguf (the hub's list can't be had: ", list.error().message, ")");
+    }
+    if (!list) return std::unexpected(std::move(list).error());
+    model.list = std::move(*list);
     SLUICE_ASSIGN(model.chosen, choose_file(model.list, model.address));
     url = hub_file(hub, model.address, model.chosen.path);
   }

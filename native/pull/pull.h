@@ -67,11 +67,18 @@ struct Located {
   std::vector<HubFile> list;      // the hub's, if it was read
   HubFile chosen;                 // of the list
   bool kept_only = false;         // from the cache alone: what it lacks isn't downloaded
+  // Of files that a conversion reads (repository.h): the page of their commit. "" of a model.
+  std::string page;
+  int files = 0;  // that belong to the page; at least urls.size()
 };
 
 // Finds the files of an address. Asks the hub's list only if it must choose and the cache doesn't
 // know the name, or with `refresh`.
 Result<Located> locate(const Settings& settings, std::string_view text, bool refresh);
+// All pages of the hub's list of a repository's files. Fails with download_failed or offline;
+// `status` is then the HTTP status, 0 without an answer.
+Result<std::vector<HubFile>> fetch_list(const Client& client, const Address& address,
+                                        long* status = nullptr);
 // True if the cache has all of it.
 bool is_cached(const Settings& settings, const Located& model);
 // Makes sure that all files are in the cache and valid. Uses no network if they are.

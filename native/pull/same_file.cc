@@ -2,18 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <string_view>
 
 #include "base/format.h"
 
 namespace sluice::pull {
 namespace {
-
-bool is_commit(std::string_view text) {
-  return text.size() == 40 && std::ranges::all_of(text, [](char c) {
-           return std::isxdigit(static_cast<unsigned char>(c)) != 0;
-         });
-}
 
 // The commit that an address of the hub names; "" if it names a branch or a tag.
 std::string named_commit(const std::string& address, const std::string& hub) {
@@ -24,6 +17,12 @@ std::string named_commit(const std::string& address, const std::string& hub) {
 }
 
 }  // namespace
+
+bool is_commit(std::string_view text) {
+  return text.size() == 40 && std::ranges::all_of(text, [](char c) {
+           return std::isxdigit(static_cast<unsigned char>(c)) != 0;
+         });
+}
 
 bool is_same_file(const Meta& begun, const Response& response, uint64_t size) {
   if (size != 0 && size != begun.total_bytes) return false;

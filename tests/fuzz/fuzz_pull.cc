@@ -1,12 +1,14 @@
 // Fuzzes what native/pull reads from users, servers and the disk: addresses, a hub's list, headers
-// of answers, journals. What is accepted keeps its promises; nothing throws.
+// of answers, indexes of weights, journals. What is accepted keeps its promises; nothing throws.
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "pull/address.h"
 #include "pull/http.h"
 #include "pull/hub.h"
 #include "pull/journal.h"
+#include "pull/repository.h"
 #include "pull/retry.h"
 
 namespace {
@@ -46,6 +48,11 @@ void read_answers(std::string_view text) {
     of.revision = "main";
     if (const auto file = choose_file(*files, of)) require(!file->path.empty());
     for (const HubFile& file : *files) require(file.sha256.empty() || is_sha256(file.sha256));
+    if (const auto sources = choose_sources(*files, of)) require(sources->names.size() >= 2);
+  }
+  const std::vector<HubFile> shards = {{"a.safetensors", 1, ""}, {"../b.safetensors", 1, ""}};
+  if (const auto names = read_index(text, shards)) {
+    require(names->size() == 1 && names->front() == "a.safetensors");
   }
   next_page(text);
   if (const auto range = parse_content_range(text)) {
@@ -62,6 +69,7 @@ void read_disk(std::span<const uint8_t> bytes) {
   const Meta& meta = journal.header->meta;
   require(meta.block_bytes >= 4096 && journal.table.size() == meta.n_blocks());
   require(meta.n_blocks() * meta.block_bytes >= meta.total_bytes);
+  for (const std::string& name : meta.names) shown_source(meta.set, name);
   const auto copy = encode_header(*journal.header);
   if (!copy) return;
   require(

@@ -277,6 +277,7 @@ int main(int argc, char** argv) {
         R"([{"type":"file","path":"m-Q4_0.gguf","size":7,"lfs":{"oid":")" + std::string(64, 'a') +
             R"(","size":7}}])");
   write(pull, "link", "<https://h/a?cursor=2>; rel=\"next\"");
+  write(pull, "index", R"({"metadata":{},"weight_map":{"t":"a.safetensors"}})");
   write(pull, "range", "bytes 0-99/1234");
   write(pull, "limit", "\"resolvers\";r=0;t=30");
   sluice::pull::Meta meta;
