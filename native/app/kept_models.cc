@@ -7,6 +7,7 @@
 #include "app/usage.h"
 #include "base/format.h"
 #include "pull/address.h"
+#include "pull/repository.h"
 #include "pull/text.h"
 
 namespace sluice::cli {
@@ -25,6 +26,11 @@ std::string stem_of(const std::string& file) {
 std::vector<std::string> titles_of(const Kept& model) {
   if (!model.unreadable().empty()) return {};
   std::vector<std::string> titles = {pull::lower(stem_of(model.file()))};
+  if (model.is_source()) {  // hf:OWNER/REPO
+    const std::string repo = titles[0].substr(titles[0].rfind('/') + 1);
+    titles.push_back(repo.substr(0, repo.find('@')));
+    return titles;
+  }
   // https://hub/OWNER/REPO/resolve/..
   const size_t end = model.source.find("/resolve/");
   const size_t begin = model.source.rfind('/', end == std::string::npos ? 0 : end - 1);
@@ -79,7 +85,14 @@ int64_t Kept::used() const {
   return last;
 }
 
-std::string Kept::file() const { return unreadable().empty() ? pull::file_name(source) : source; }
+std::string Kept::file() const {
+  if (!unreadable().empty()) return source;
+  if (!is_source()) return pull::file_name(source);
+  for (const std::string& name : meta().names) {
+    if (const std::string shown = pull::shown_source(source, name); !shown.empty()) return shown;
+  }
+  return source;
+}
 
 Result<std::vector<Kept>> kept_models(const std::string& directory) {
   SLUICE_ASSIGN(const auto entries, pull::list_cache(directory));
@@ -115,6 +128,12 @@ std::vector<const Kept*> named(const std::vector<Kept>& models, std::string_view
 }
 
 std::string shortest_name(const std::vector<Kept>& models, const Kept& model) {
+  if (model.is_source()) {
+    const auto same = std::ranges::count_if(models, [&](const Kept& other) {
+      return other.unreadable().empty() && other.is_source() && other.file() == model.file();
+    });
+    return same == 1 ? model.file() : model.source;
+  }
   std::string name = stem_of(model.file());
   // A server chooses it, so it may look like an option or a path, or not be fit to be shown.
   if (name.starts_with('-') || name.starts_with('.') || name.find('/') != std::string::npos ||
@@ -137,7 +156,7 @@ std::string near_name(const std::vector<Kept>& models, std::string_view word) {
   // Names are long, and people type their beginning: it is compared with as much of each.
   std::vector<std::string> names, whole, beginnings;
   for (const Kept& model : models) {
-    if (!model.unreadable().empty()) continue;
+    if (!model.unreadable().empty() || model.is_source()) continue;
     names.push_back(shortest_name(models, model));
     whole.push_back(pull::lower(names.back()));
     beginnings.push_back(whole.back().substr(0, word.size()));

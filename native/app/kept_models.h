@@ -11,9 +11,12 @@
 
 namespace sluice::cli {
 
-// A model: one entry of the cache, or all parts of a split one.
+// A model: one entry of the cache, or all parts of a split one. Or the files of a repository that
+// were downloaded for a conversion.
 struct Kept {
-  std::string source;                 // its address; of an entry that can't be read, its key
+  // Its address; of a conversion's source the page of its commit; of an entry that can't be read,
+  // its key.
+  std::string source;
   std::vector<pull::Cached> entries;  // in the order of the parts
 
   const pull::Meta& meta() const { return entries[0].meta; }
@@ -26,18 +29,20 @@ struct Kept {
   bool verified() const;
   bool pinned() const;
   bool in_use() const;
-  int64_t used() const;      // the last time
-  std::string file() const;  // the name of its file, or of the first one
+  bool is_source() const { return meta().source; }  // of a conversion: it can't be run
+  int64_t used() const;                             // the last time
+  // The name of its file, or of the first one; of a conversion's source hf:OWNER/REPO[@REVISION].
+  std::string file() const;
 };
 
-// All models, the last used first.
+// All models and sources of conversions, the last used first.
 Result<std::vector<Kept>> kept_models(const std::string& directory);
 
-// The models that a word may mean: those with a file or a repository of this name, or else those
-// whose name begins with it. Case is ignored, and ".gguf" may be left out.
+// The models and sources that a word may mean: those with a file or a repository of this name, or
+// else those whose name begins with it. Case is ignored, and ".gguf" may be left out.
 std::vector<const Kept*> named(const std::vector<Kept>& models, std::string_view word);
 // The shortest word that means this model alone, and can be shown and typed: its file's name
-// without .gguf, or its address.
+// without .gguf, or its address. Of a source the hf: name, unless several have it.
 std::string shortest_name(const std::vector<Kept>& models, const Kept& model);
 // invalid_argument for a word that means several.
 Error ambiguous(const std::vector<Kept>& models, const std::vector<const Kept*>& meant,

@@ -59,14 +59,30 @@ std::string prompt_hint(const std::string& text) {
 
 #ifdef SLUICE_PULL
 
-// The address of the model of this name in the cache; nothing if there is none.
-Result<std::optional<std::string>> find_kept(const std::string& word, std::string& near) {
+// For a name that means only files that were downloaded for a conversion.
+std::unexpected<Error> not_converted(const Kept& source) {
+  const std::string name = printable(source.file(), 300);
+  return fail(
+      Code::bad_file, name,
+      " is the source of a conversion, which can't be run; make a model of it first: sluice "
+      "convert ",
+      name, " OUT.gguf");
+}
+
+// The address of the model of this name in the cache; nothing if there is none. `source`: what else
+// the name means, a conversion's source.
+Result<std::optional<std::string>> find_kept(const std::string& word, std::string& near,
+                                             std::optional<Kept>& source) {
   if (word.find('/') != std::string::npos) return std::nullopt;
   const auto directory = pull::cache_directory();
   if (!directory) return std::nullopt;
   const auto models = kept_models(*directory);
   if (!models) return std::nullopt;
-  const auto meant = named(*models, word);
+  auto meant = named(*models, word);
+  std::erase_if(meant, [&](const Kept* kept) {
+    if (kept->is_source()) source = *kept;
+    return kept->is_source();
+  });
   if (meant.size() == 1) return meant[0]->source;
   if (meant.size() > 1) {
     // Several files of one model of the shelf are cached: the shelf tells which one the name means.
@@ -89,11 +105,13 @@ std::string near_on_shelf(std::string_view word) {
 // What a name in the cache or on the shelf means, or an address. Nothing if it is neither; `near`
 // is then "; did you mean ..?" or "".
 Result<std::optional<Meaning>> find_name(const std::string& given, std::string& near) {
-  SLUICE_ASSIGN(auto kept, find_kept(given, near));
+  std::optional<Kept> source;
+  SLUICE_ASSIGN(auto kept, find_kept(given, near, source));
   if (kept) return Meaning{std::move(*kept)};
   SLUICE_ASSIGN(const auto offered, find_on_shelf(pull::trimmed(given)));
   if (offered) return Meaning{offered->file->address, false, offered};
   if (std::string address = as_address(given); !address.empty()) return Meaning{address};
+  if (source) return not_converted(*source);
   if (near.empty()) near = near_on_shelf(given);
   return std::nullopt;
 }
@@ -108,6 +126,11 @@ Result<std::optional<std::string>> find_path(const std::string& path) {
     return fail(meta.error().code, printable(path, kMaxShownPath), ": ", meta.error().message);
   }
   if (!*meta) return std::nullopt;
+  if ((*meta)->source) {
+    Kept source{(*meta)->set, {{}}};
+    source.entries[0].meta = **meta;
+    return not_converted(source);
+  }
   return (*meta)->set.empty() ? (*meta)->address : (*meta)->set;
 }
 

@@ -20,6 +20,7 @@
 #include "pull/address.h"
 #include "pull/packed_copy.h"
 #include "pull/pull.h"
+#include "pull/repository.h"
 #include "pull/verify.h"
 
 namespace sluice::cli {
@@ -45,14 +46,16 @@ letters are the same, and .gguf may be left out. Without one, list and verify
 take all models; delete needs an ADDRESS or --all, which leaves models in use.
 A model that was larger than its memory budget has a packed copy of what was
 read again; it counts and goes with the model. verify drops damaged chunks of
-it, which are packed again when they are needed.
+it, which are packed again when they are needed. The files that sluice convert
+downloaded from a repository are one entry, named like hf:OWNER/REPO; it is the
+source of a conversion, and no model that runs.
 
 With --json each model is a line: list {"source","name","path","bytes","stored",
 "packed","packedFits","complete","verified","sha256","etag","commit","pinned",
-"created","used","inUse","parts"} (times in ms since 1970), verify {"source",
-"ok","bytes","damaged","sha256","packed","packedDamaged"} or, of a model in use,
-{"source","inUse"}, delete {"source","deleted","bytes"}. The exit status is 3 if
-verify finds damage of a model, 1 if one was in use.
+"created","used","inUse","parts","forConversion"} (times in ms since 1970),
+verify {"source","ok","bytes","damaged","sha256","packed","packedDamaged"} or,
+of a model in use, {"source","inUse"}, delete {"source","deleted","bytes"}. The
+exit status is 3 if verify finds damage of a model, 1 if one was in use.
 
 Examples:
   sluice cache list
@@ -71,8 +74,12 @@ Result<std::vector<Kept>> chosen(const CacheOptions& options, const pull::Settin
       SLUICE_ASSIGN(const pull::Address address, pull::parse_address(full, settings.client.hub));
       source = address.url;
       if (source.empty()) {
-        const std::string name = pull::hub_name(settings.client.hub, address);
-        source = pull::find_named(settings.directory, name).value_or("");
+        const std::string& hub = settings.client.hub;
+        for (const std::string& name :
+             {pull::hub_name(hub, address), pull::source_name(hub, address)}) {
+          if (source.empty()) source = pull::find_named(settings.directory, name).value_or("");
+        }
+        if (source.empty()) source = pull::source_page(hub, address);
       }
     } else if (const std::string key = pull::key_at(settings.directory, text); !key.empty()) {
       source = key;  // the path of its file
@@ -119,6 +126,7 @@ std::string state_of(const Kept& model) {
   std::string state =
       model.verified() && model.complete() ? "complete, sha256 verified" : "complete";
   if (!model.complete()) state = "partial";
+  if (model.is_source()) state = concat("source of a conversion, ", state);
   if (model.meta().parts > 1) state += concat(", ", model.meta().parts, " files");
   if (model.packed() > 0) {
     state += concat(model.packed_fits() ? ", packed copy " : ", unusable packed copy ",
@@ -153,7 +161,8 @@ Json json_of(const Kept& model) {
                {"created", meta.created},
                {"used", model.used()},
                {"inUse", model.in_use()},
-               {"parts", meta.parts}};
+               {"parts", meta.parts},
+               {"forConversion", model.is_source()}};
   if (!model.unreadable().empty()) json["unreadable"] = model.unreadable();
   return json;
 }
@@ -162,11 +171,11 @@ void print_json(const Json& json) {
   write_json(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-// For scripts and completions.
+// For scripts and completions: names of models that can be run.
 int list_names(const pull::Settings& settings, const std::vector<Kept>& models) {
   const auto all = kept_models(settings.directory);
   for (const Kept& model : models) {
-    if (!model.unreadable().empty()) continue;
+    if (!model.unreadable().empty() || model.is_source()) continue;
     write_out(printable(shortest_name(all ? *all : models, model), 8192) + "\n");
   }
   return kDone;
@@ -187,10 +196,12 @@ int list(const CacheOptions& options, const pull::Settings& settings,
                        state_of(model), ", last used ", day(model.used()), "\n  ",
                        printable(model.source, 4096), "\n"));
   }
-  if (!options.json) {
-    write_shown(concat(counted(models.size(), "model"), ", ", human_bytes(stored), " in ",
-                       printable(settings.directory, 300), "\n"));
-  }
+  if (options.json) return kDone;
+  const auto sources = static_cast<size_t>(std::ranges::count_if(models, &Kept::is_source));
+  write_shown(
+      concat(counted(models.size() - sources, "model"),
+             sources > 0 ? concat(" and ", counted(sources, "source"), " of conversions") : "",
+             ", ", human_bytes(stored), " in ", printable(settings.directory, 300), "\n"));
   return kDone;
 }
 
@@ -347,7 +358,8 @@ void add_cache(CLI::App& program, int& status) {
   app->add_option("ADDRESS", options->addresses, "the models, by address or name; without one, all")
       ->type_name("ADDRESS");
   add_flag(*app, "--all", options->all, "delete all models");
-  add_flag(*app, "--names", options->names, "list: only the shortest name of each, one a line");
+  add_flag(*app, "--names", options->names,
+           "list: only the shortest name of each model, one a line");
   add_json(*app, options->json, "one JSON object a line for each model");
   app->callback([options, &status] { status = cache(*options); });
 }
