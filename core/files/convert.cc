@@ -153,7 +153,16 @@ Result<std::optional<Type>> convert_type_named(const std::string& name) {
               "; expected auto, F32, F16, BF16 or Q8_0 (other types: sluice quantize)");
 }
 
-Result<ConversionPlan> plan_conversion(Folder& folder, const ConvertOptions& options) {
+namespace {
+
+struct ModelClass {
+  std::string text;  // of config.json
+  HfConfig config;
+  std::string name;
+  const HfFamily* family;
+};
+
+Result<ModelClass> read_class(Folder& folder) {
   if (!folder.has("config.json"))
     return fail(Code::bad_file,
                 "the folder has no config.json; a folder of a Hugging Face model is expected");
@@ -165,10 +174,23 @@ Result<ConversionPlan> plan_conversion(Folder& folder, const ConvertOptions& opt
     return with_facts(fail(Code::unsupported_model, "the model is a ", printable(class_name),
                            "; Sluice converts ", family_names()),
                       {{"architecture", printable(class_name)}});
+  return ModelClass{std::move(text), std::move(config), class_name, family};
+}
+
+}  // namespace
+
+Status check_convertible(Folder& folder) {
+  SLUICE_TRY(read_class(folder));
+  return {};
+}
+
+Result<ConversionPlan> plan_conversion(Folder& folder, const ConvertOptions& options) {
+  SLUICE_ASSIGN(ModelClass model, read_class(folder));
+  const HfFamily* const family = model.family;
   SLUICE_ASSIGN(HfWeights weights, HfWeights::open(folder));
   auto state =
       std::make_unique<ConversionPlan::State>(ConversionPlan::State{.weights = std::move(weights),
-                                                                    .class_name = class_name,
+                                                                    .class_name = model.name,
                                                                     .gguf = {},
                                                                     .recipes = {},
                                                                     .remarks = {},
@@ -177,7 +199,7 @@ Result<ConversionPlan> plan_conversion(Folder& folder, const ConvertOptions& opt
   if (std::ranges::find(kConvertTypes, state->type) == std::end(kConvertTypes))
     return fail(Code::invalid_argument, "a conversion writes F32, F16, BF16 or Q8_0");
 
-  Conversion c(std::move(config), state->weights, std::string(family->architecture),
+  Conversion c(std::move(model.config), state->weights, std::string(family->architecture),
                family->starts);
   set_value(c.gguf, "general.architecture", text_value(family->architecture));
   set_value(c.gguf, "general.type", text_value("model"));
@@ -195,7 +217,7 @@ Result<ConversionPlan> plan_conversion(Folder& folder, const ConvertOptions& opt
     tensor.type = static_cast<uint32_t>(tensor_type(tensor, state->type));
   SLUICE_TRY(place_tensors(c.gguf));
   SLUICE_ASSIGN(const VocabularyFiles files,
-                read_vocabulary(folder, std::move(text), std::move(generation)));
+                read_vocabulary(folder, std::move(model.text), std::move(generation)));
   SLUICE_TRY(add_vocabulary(files, c.architecture, c.gguf.find_tensor("token_embd.weight")->dims[1],
                             c.gguf, state->notes));
   SLUICE_TRY(place_tensors(c.gguf));

@@ -47,6 +47,10 @@ class ConversionPlan {
   std::unique_ptr<State> state_;
 };
 
+// Reads only config.json: whether its class is one that is converted. For a folder whose weights
+// are still to be downloaded. Fails as plan_conversion() does.
+Status check_convertible(Folder& folder);
+
 // Reads the folder's config, vocabulary and the headers of its weights, and checks all of them
 // against each other. Fails with bad_file if something is missing or damaged, with
 // unsupported_model or unsupported_type for what can't be converted or computed here. Nothing is

@@ -20,6 +20,7 @@ import { allow_preflight, answer_served } from './served.mjs';
 /**
  * @typedef {object} Repository
  * @property {Map<string, Served>} files by their paths
+ * @property {Record<string, Map<string, Served>>} history the files of commits that have others
  * @property {Record<string, string>} revisions commits (40 hex digits) by the names of branches and tags
  * @property {string} token what Authorization must bear; '' if anyone may read
  * @property {number} page entries of the list in one answer
@@ -81,6 +82,7 @@ export class Api {
     /** @type {Repository} */
     const repository = {
       files: new Map(Object.entries(files)),
+      history: {},
       revisions: { main: sha1(name) },
       token: '',
       page: 1000,
@@ -166,7 +168,7 @@ export class Api {
     }
     const found = this.#find(place, request, response);
     if (found === undefined) return;
-    const { repository } = found;
+    const { repository, commit } = found;
     const { status, close, ...rest } = repository.plan(repository.asked++) ?? {};
     if (close) {
       response.destroy();
@@ -178,7 +180,10 @@ export class Api {
       return;
     }
     const entries = [
-      ...list_entries(repository.files, url.searchParams.get('recursive') === 'true'),
+      ...list_entries(
+        repository.history[commit] ?? repository.files,
+        url.searchParams.get('recursive') === 'true',
+      ),
     ];
     const from = Number(url.searchParams.get('cursor') ?? 0);
     const until = from + repository.page;
@@ -199,13 +204,15 @@ export class Api {
    * @param {Response} response
    */
   async #resolve(place, raw, url, request, response) {
-    const served = place.repository?.files.get(place.path);
-    if (request.method === 'OPTIONS' && served !== undefined) {
-      await answer_served(served, 'moved', url, request, response);
+    const usual = place.repository?.files.get(place.path);
+    if (request.method === 'OPTIONS' && usual !== undefined) {
+      await answer_served(usual, 'moved', url, request, response);
       return;
     }
     const found = this.#find(place, request, response);
     if (found === undefined) return;
+    const { history } = found.repository;
+    const served = history[found.commit] ? history[found.commit]?.get(place.path) : usual;
     if (served === undefined) {
       response.setHeader('X-Error-Code', 'EntryNotFound');
       allow_other_sites(response, {});

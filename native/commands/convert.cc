@@ -2,10 +2,12 @@
 #include "files/convert.h"
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "app/arguments.h"
 #include "app/diagnostics.h"
@@ -14,12 +16,17 @@
 #include "app/file_bytes.h"
 #include "app/file_progress.h"
 #include "app/help.h"
+#include "app/model.h"
+#include "app/model_name.h"
 #include "app/output.h"
 #include "app/signals.h"
 #include "base/format.h"
 #include "base/threads.h"
 #include "commands/commands.h"
 #include "quant/quant.h"
+#ifdef SLUICE_PULL
+#include "app/hub_folder.h"
+#endif
 
 namespace sluice::cli {
 namespace {
@@ -31,11 +38,15 @@ struct Arguments {
   std::string name;
   int threads = 0;
   bool json = false;
+  DownloadOptions download;
 };
 
 constexpr char kConvertFooter[] =
     R"(FOLDER has a model as Hugging Face keeps it: config.json, tokenizer.json and
-model.safetensors, or several of these with an index. OUT is there whole at the
+model.safetensors, or several of these with an index. It is a folder here or,
+as hf:OWNER/REPO[@REVISION] or the address of its page, a repository of a hub:
+what is needed of that is downloaded, all of one commit, and stays in the cache
+for the next time, where sluice cache list shows it. OUT is there whole at the
 end, or not at all. Classes, keys of the config and tensors that aren't known
 are refused: nothing is guessed. The type auto is that of the weights where it
 is F16 or BF16, else F16. Vectors, and the few matrices that readers want exact,
@@ -44,6 +55,7 @@ stay F32 in any type.
 Examples:
   sluice convert qwen3-0.6b qwen3-0.6b.gguf
   sluice convert gemma-3-270m-it gemma.gguf --type Q8_0
+  sluice convert hf:OWNER/REPO model.gguf
   sluice run gemma.gguf "Once upon a time")";
 
 // A status line: how much of the file is written, and the time that the rest takes at that rate.
@@ -75,11 +87,39 @@ class ConvertLine {
   Clock::time_point shown_ = {};
 };
 
+#ifdef SLUICE_PULL
+Result<std::unique_ptr<Folder>> download(const std::string& address, const Arguments& arguments) {
+  // A wrong OUT is found before a long download.
+  SLUICE_TRY(OutputFile::create(arguments.out));
+  SLUICE_ASSIGN(HubFolder folder,
+                HubFolder::at(address, arguments.download, !arguments.json, check_convertible));
+  return std::make_unique<HubFolder>(std::move(folder));
+}
+#else
+Result<std::unique_ptr<Folder>> download(const std::string&, const Arguments&) {
+  return fail(Code::invalid_argument,
+              "this build of the program has no downloads; expected the path of a folder");
+}
+#endif
+
+// The folder that FOLDER means: the path of one or, if nothing is there, a repository of a hub.
+Result<std::unique_ptr<Folder>> open_folder(const Arguments& arguments) {
+  std::error_code error;
+  const bool is_path = std::filesystem::exists(arguments.folder, error);
+  const std::string address = is_path ? "" : as_address(arguments.folder);
+  if (!address.empty()) return download(address, arguments);
+  if (arguments.download.refresh || !arguments.download.sha256.empty())
+    return fail(Code::invalid_argument, "--sha256 and --refresh are for what is downloaded");
+  SLUICE_ASSIGN(DiskFolder folder, DiskFolder::at(arguments.folder));
+  return std::make_unique<DiskFolder>(std::move(folder));
+}
+
 Result<ConversionPlan> write(const Arguments& arguments) {
   SLUICE_ASSIGN(const auto type, convert_type_named(arguments.type));
-  SLUICE_ASSIGN(DiskFolder folder, DiskFolder::at(arguments.folder));
+  SLUICE_ASSIGN(const std::unique_ptr<Folder> folder, open_folder(arguments));
+  defer_signals();  // a download ends at once, and goes on the next time
   SLUICE_ASSIGN(ConversionPlan plan,
-                plan_conversion(folder, {.type = type, .name = arguments.name}));
+                plan_conversion(*folder, {.type = type, .name = arguments.name}));
   warn(plan.notes());
   for (const std::string& remark : plan.remarks()) note(remark);
   SLUICE_ASSIGN(OutputFile out, OutputFile::create(arguments.out));
@@ -114,7 +154,6 @@ void print(const Arguments& arguments, const ConversionPlan& plan) {
 }
 
 int run_convert(const Arguments& arguments) {
-  defer_signals();
   const auto plan = write(arguments);
   if (!plan) return report_work(plan.error(), arguments.json);
   print(arguments, *plan);
@@ -127,7 +166,8 @@ void add_convert(CLI::App& program, int& status) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* app = add_command(program, "convert", "make a GGUF file of a Hugging Face folder",
                               kConvertFooter, Environment::cache);
-  app->add_option("FOLDER", arguments->folder, "the folder of the model")
+  app->add_option("FOLDER", arguments->folder,
+                  "the folder of the model, or hf:OWNER/REPO[@REVISION]")
       ->type_name("FOLDER")
       ->required();
   app->add_option("OUT", arguments->out, "the file to write")->type_name("OUT")->required();
@@ -138,6 +178,7 @@ void add_convert(CLI::App& program, int& status) {
   add_integer(*app, "-t,--threads", arguments->threads, 1, Pool::kMaxThreads, "THREADS",
               "worker threads (default one for each core)");
   add_json(*app, arguments->json, "what was written as one JSON object");
+  add_download_options(*app, arguments->download);
   app->callback([arguments, &status] { status = run_convert(*arguments); });
 }
 

@@ -52,8 +52,13 @@ export function keep(child) {
 }
 
 // Starts the program, for tests that send it signals: {child, ended: a promise of {status, signal, out, err}}.
-export function start(args, env = {}) {
-  const options = { env: { ...environment, ...env }, timeout: PROGRAM_MS, killSignal: 'SIGKILL' };
+export function start(args, env = {}, cwd = undefined) {
+  const options = {
+    cwd,
+    env: { ...environment, ...env },
+    timeout: PROGRAM_MS,
+    killSignal: 'SIGKILL',
+  };
   const child = keep(spawn(program, args, options));
   let out = '';
   let err = '';
