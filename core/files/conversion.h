@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/result.h"
 #include "files/hf_config.h"
 #include "files/hf_weights.h"
+#include "files/pooling.h"
 #include "files/recipe.h"
 #include "gguf/gguf.h"
 
@@ -44,6 +46,7 @@ class Conversion {
   Gguf gguf;
   std::vector<Recipe> recipes;       // of gguf.tensors
   std::vector<std::string> remarks;  // what a user should know of the result
+  std::optional<Pooling> pooling;    // of the folder, if it makes one vector of a text
 
   // --- keys ----------------------------------------------------------------------------------
   // "llama.block_count"

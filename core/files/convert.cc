@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/format.h"
-#include "files/checked_json.h"
 #include "files/conversion.h"
 #include "files/convert_rows.h"
 #include "files/families.h"
 #include "files/gguf_writer.h"
+#include "files/hub_json.h"
 #include "files/quantize_rows.h"
 #include "files/vocabulary.h"
 #include "quant/quant.h"
@@ -83,7 +83,7 @@ std::string title_of(std::string_view folder) {
 
 // The sampler that the folder recommends, as general.sampling.*.
 Status add_sampling(const std::string& text, Gguf& gguf) {
-  SLUICE_ASSIGN(const auto json, parse_checked(text, "generation_config.json"));
+  SLUICE_ASSIGN(const auto json, read_hub_json("generation_config.json", text));
   const auto number = [&](const char* name) -> std::optional<double> {
     const auto found = json.find(name);
     if (found == json.end() || !found->is_number()) return {};
@@ -201,6 +201,7 @@ Result<ConversionPlan> plan_conversion(Folder& folder, const ConvertOptions& opt
 
   Conversion c(std::move(model.config), state->weights, std::string(family->architecture),
                family->starts);
+  SLUICE_ASSIGN(c.pooling, read_pooling(folder));
   set_value(c.gguf, "general.architecture", text_value(family->architecture));
   set_value(c.gguf, "general.type", text_value("model"));
   SLUICE_ASSIGN(auto generation, read_if_there(folder, "generation_config.json", kMaxConfig));

@@ -1,5 +1,5 @@
-// BERT and DistilBERT with the head that fills in masked words. GGUF has no names for that head, so
-// it has names of ours: mlm.*.
+// BERT and DistilBERT, alone or with the head that fills in masked words. GGUF has no names for
+// that head, so it has names of ours: mlm.*.
 #include <string>
 #include <utility>
 
@@ -11,7 +11,9 @@
 namespace sluice {
 
 ConvertFamily convert_bert;
+ConvertFamily convert_bert_masked;
 ConvertFamily convert_distilbert;
+ConvertFamily convert_distilbert_masked;
 
 namespace {
 
@@ -49,6 +51,8 @@ constexpr Names kDistil = {"transformer.layer.",
                            "vocab_projector.weight",
                            ""};
 
+constexpr const char* kWords = "embeddings.word_embeddings.weight";
+
 void add_linear(Conversion& c, const std::string& to, const std::string& from, uint64_t rows,
                 uint64_t columns) {
   c.add(to + ".weight", from + ".weight", {rows, columns});
@@ -77,8 +81,7 @@ void drop_copy(Conversion& c, const std::string& copy, const std::string& of) {
 }
 
 void add_tensors(Conversion& c, const ModelSizes& s, uint64_t types, const Names& n) {
-  const std::string words = "embeddings.word_embeddings.weight";
-  c.add("token_embd.weight", words, {s.vocab, s.width});
+  c.add("token_embd.weight", kWords, {s.vocab, s.width});
   if (types > 0)
     c.add("token_types.weight", "embeddings.token_type_embeddings.weight", {types, s.width});
   c.add("position_embd.weight", "embeddings.position_embeddings.weight", {s.context, s.width});
@@ -94,21 +97,25 @@ void add_tensors(Conversion& c, const ModelSizes& s, uint64_t types, const Names
     add_linear(c, names.to + "ffn_down", names.from + n.down, s.width, s.ff);
     add_norm(c, names.to + "layer_output_norm", names.from + n.output_norm, s.width);
   }
+  c.drop_ends("position_ids");
+  c.drop_starts("pooler.");
+}
+
+// The head that fills in masked words.
+void add_head(Conversion& c, const ModelSizes& s, const Names& n) {
   add_linear(c, "mlm.dense", n.dense, s.width, s.width);
   add_norm(c, "mlm.norm", n.norm, s.width);
-  drop_copy(c, n.decoder, words);
+  drop_copy(c, n.decoder, kWords);
   const std::string bias = c.has(n.bias) || *n.decoder_bias == '\0' ? n.bias : n.decoder_bias;
   c.add("mlm.bias", bias, {s.vocab});
   if (*n.decoder_bias != '\0' && bias != n.decoder_bias) drop_copy(c, n.decoder_bias, n.bias);
-  c.drop_ends("position_ids");
-  c.drop_starts("pooler.");
   c.drop_starts("cls.seq_relationship.");
   c.remarks.emplace_back(
       "the head for masked words has names of Sluice (mlm.*): other programs refuse the file");
 }
 
-void convert(Conversion& c, Type type, const ModelSizes& s, double epsilon, uint64_t types,
-             const Names& names) {
+void convert(Conversion& c, Type type, bool has_head, const ModelSizes& s, double epsilon,
+             uint64_t types, const Names& names) {
   HfConfig& config = c.config;
   if (s.width % s.heads != 0)
     config.refuse(Code::bad_file, "config.json has ", s.heads, " heads, which don't divide the ",
@@ -119,15 +126,19 @@ void convert(Conversion& c, Type type, const ModelSizes& s, double epsilon, uint
   c.set("attention.layer_norm_epsilon", epsilon);
   set_file_type(c, type);
   c.set("attention.causal", bool_value(false));
+  if (c.pooling) c.set("pooling_type", uint64_t{static_cast<uint32_t>(*c.pooling)});
   set_value(c.gguf, "general.quantization_version", u32_value(2));
   set_value(c.gguf, "tokenizer.ggml.token_type_count",
             u32_value(static_cast<uint32_t>(types > 0 ? types : 1)));
   add_tensors(c, s, types, names);
+  if (has_head) add_head(c, s, names);
 }
 
 }  // namespace
 
-void convert_bert(Conversion& c, Type type) {
+namespace {
+
+void convert_bert_with(Conversion& c, Type type, bool has_head) {
   HfConfig& config = c.config;
   ModelSizes s = read_sizes(c);
   s.kv_heads = 0;
@@ -139,16 +150,24 @@ void convert_bert(Conversion& c, Type type) {
                  "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head",
                  "pooler_type"});
   const uint64_t types = config.integer({"type_vocab_size"}, 1024, 2);
-  convert(c, type, s, config.number({"layer_norm_eps", "layer_norm_epsilon"}, 1e-12), types, kBert);
+  convert(c, type, has_head, s, config.number({"layer_norm_eps", "layer_norm_epsilon"}, 1e-12),
+          types, kBert);
 }
 
-void convert_distilbert(Conversion& c, Type type) {
+void convert_distilbert_with(Conversion& c, Type type, bool has_head) {
   HfConfig& config = c.config;
   ModelSizes s = read_sizes(c);
   s.kv_heads = 0;
   config.must_be({"activation"}, {"gelu"});
   config.ignore({"sinusoidal_pos_embds", "qa_dropout", "seq_classif_dropout"});
-  convert(c, type, s, 1e-12, 0, kDistil);
+  convert(c, type, has_head, s, 1e-12, 0, kDistil);
 }
+
+}  // namespace
+
+void convert_bert(Conversion& c, Type type) { convert_bert_with(c, type, false); }
+void convert_bert_masked(Conversion& c, Type type) { convert_bert_with(c, type, true); }
+void convert_distilbert(Conversion& c, Type type) { convert_distilbert_with(c, type, false); }
+void convert_distilbert_masked(Conversion& c, Type type) { convert_distilbert_with(c, type, true); }
 
 }  // namespace sluice

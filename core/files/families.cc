@@ -9,7 +9,9 @@ namespace sluice {
 
 // Each is defined in the file of its name, or of its family's.
 ConvertFamily convert_bert;
+ConvertFamily convert_bert_masked;
 ConvertFamily convert_distilbert;
+ConvertFamily convert_distilbert_masked;
 ConvertFamily convert_gemma3;
 ConvertFamily convert_gemma4;
 ConvertFamily convert_gpt2;
@@ -48,8 +50,10 @@ const HfFamily kFamilies[] = {
     {"Gemma4ForCausalLM", "gemma4", convert_gemma4, kDecoder, kNone},
     {"Gemma4ForConditionalGeneration", "gemma4", convert_gemma4, kDecoder, kGemmaParts},
     {"Lfm2ForCausalLM", "lfm2", convert_lfm2, kDecoder, kNone},
-    {"BertForMaskedLM", "bert", convert_bert, {"bert."}, kNone},
-    {"DistilBertForMaskedLM", "bert", convert_distilbert, {"distilbert."}, kNone},
+    {"BertModel", "bert", convert_bert, {"bert."}, kNone},
+    {"BertForMaskedLM", "bert", convert_bert_masked, {"bert."}, kNone},
+    {"DistilBertModel", "bert", convert_distilbert, {"distilbert."}, kNone},
+    {"DistilBertForMaskedLM", "bert", convert_distilbert_masked, {"distilbert."}, kNone},
 };
 
 }  // namespace

@@ -16,6 +16,13 @@ bool is_plain_name(const std::string& file) {
   });
 }
 
+bool is_inner_name(const std::string& file) {
+  const size_t slash = file.find('/');
+  return slash == file.npos
+             ? is_plain_name(file)
+             : is_plain_name(file.substr(0, slash)) && is_plain_name(file.substr(slash + 1));
+}
+
 Result<std::string> read_whole(Folder& folder, const std::string& file, uint64_t max_bytes) {
   SLUICE_ASSIGN(const auto source, folder.open(file));
   if (source->size() > max_bytes)

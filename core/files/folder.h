@@ -17,7 +17,8 @@ class Folder {
   virtual ~Folder() = default;
   // Its own name, without the path: "gemma-3-270m-it". May be "".
   virtual std::string name() const = 0;
-  // Whether a file of this name is there. A name has no "/".
+  // Whether a file of this name is there. A name has one "/" if the file is in a folder of this
+  // one.
   virtual bool has(const std::string& file) = 0;
   // Opens it. Fails with bad_file if it isn't there or can't be read.
   virtual Result<std::unique_ptr<ByteSource>> open(const std::string& file) = 0;
@@ -26,6 +27,8 @@ class Folder {
 // Whether this can be the name of a file in a folder, and of nothing outside of it: no "/", no
 // "\\", not "." nor "..", no control characters, 255 bytes at most.
 bool is_plain_name(const std::string& file);
+// The same of one that may be in a folder of that folder: two plain names with "/" between them.
+bool is_inner_name(const std::string& file);
 
 // All of a small file. Fails as open() does, or with bad_file if it has more than `max_bytes`.
 Result<std::string> read_whole(Folder& folder, const std::string& file, uint64_t max_bytes);

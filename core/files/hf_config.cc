@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "files/checked_json.h"
+#include "files/hub_json.h"
 
 namespace sluice {
 namespace {
@@ -122,7 +122,7 @@ std::string_view first_of(HfConfig::Names names) { return *names.begin(); }
 
 Result<HfConfig> HfConfig::parse(std::string_view text) {
   HfConfig config;
-  SLUICE_ASSIGN(config.merged_, parse_checked(text, "config.json"));
+  SLUICE_ASSIGN(config.merged_, read_hub_json("config.json", text));
   nlohmann::json& merged = config.merged_;
   if (const auto inner = merged.find("text_config"); inner != merged.end() && inner->is_object()) {
     // Of a model that sees, hears or draws. The keys beside its text part are about the others.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "files/checked_json.h"
+#include "files/hub_json.h"
 
 namespace sluice {
 namespace {
@@ -52,7 +52,7 @@ Result<HfWeights> HfWeights::open(Folder& folder) {
 }
 
 Status HfWeights::open_shards(Folder& folder, const std::string& index) {
-  SLUICE_ASSIGN(const auto json, parse_checked(index, kIndex));
+  SLUICE_ASSIGN(const auto json, read_hub_json(kIndex, index));
   const auto map = json.find("weight_map");
   if (map == json.end() || !map->is_object())
     return fail(Code::bad_file, kIndex, " has no weight_map");

@@ -5,30 +5,18 @@
 #include <string>
 #include <string_view>
 
-#include "base/format.h"
 #include "base/result.h"
 
 namespace sluice {
 
-// Its objects are maps, so that hostile ones with a million keys are read in time. nlohmann-json
-// parses and frees any depth without recursion.
+// Its objects are maps, so that hostile ones with a million keys are read in time.
 using HubJson = nlohmann::json;
 
-inline constexpr size_t kMaxHubJson = 64u << 20;  // bytes; real ones have some hundred KB
-
-// Reads a file that holds one object. `name`: of the file, for messages. Fails with bad_file.
-inline Result<HubJson> read_hub_json(std::string_view name, std::string_view text) {
-  if (text.size() > kMaxHubJson) {
-    return fail(Code::bad_file, name, " has ", human_bytes(text.size()), "; at most ",
-                human_bytes(kMaxHubJson), " are expected");
-  }
-  HubJson out = HubJson::parse(text.begin(), text.end(), nullptr, false);
-  if (!out.is_object()) {
-    return fail(Code::bad_file, name, out.is_discarded() ? " is no valid JSON" : " is no object",
-                ". Download it again");
-  }
-  return out;
-}
+// Reads a file that holds one object. `name`: of the file, for messages. Fails with bad_file if it
+// is larger than 64 MB, no JSON, no object, or nested deeper than any real one.
+Result<HubJson> read_hub_json(std::string_view name, std::string_view text);
+// The same of a file that holds a list.
+Result<HubJson> read_hub_list(std::string_view name, std::string_view text);
 
 // The value at `key` of an object, or null if there is none or `object` is none. The same for those
 // of one type.

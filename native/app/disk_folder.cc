@@ -33,11 +33,11 @@ std::string DiskFolder::name() const {
 
 bool DiskFolder::has(const std::string& file) {
   std::error_code error;
-  return is_plain_name(file) && fs::exists(fs::path(path_) / file, error);
+  return is_inner_name(file) && fs::exists(fs::path(path_) / file, error);
 }
 
 Result<std::unique_ptr<ByteSource>> DiskFolder::open(const std::string& file) {
-  if (!is_plain_name(file))
+  if (!is_inner_name(file))
     return fail(Code::bad_file, "a folder can have no file ", printable(file));
   SLUICE_ASSIGN(DiskFile source, DiskFile::open((fs::path(path_) / file).string()));
   return std::make_unique<DiskFile>(std::move(source));

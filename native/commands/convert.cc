@@ -135,6 +135,12 @@ Result<ConversionPlan> write(const Arguments& arguments) {
   return plan;
 }
 
+// Whether it reads texts, but writes none.
+bool is_encoder(const Gguf& header) {
+  return header.find(concat(header.find("general.architecture")->text(), ".attention.causal")) !=
+         nullptr;
+}
+
 void print(const Arguments& arguments, const ConversionPlan& plan) {
   const Gguf& header = plan.header();
   if (arguments.json) {
@@ -150,7 +156,8 @@ void print(const Arguments& arguments, const ConversionPlan& plan) {
   }
   write_shown(concat("wrote ", arguments.out, ": ", human_bytes(header.file_bytes()), ", ",
                      traits(plan.type()).name, ", ", counted(header.tensors.size(), "tensor"),
-                     "; try: sluice run ", arguments.out, "\n"));
+                     "; try: sluice ", is_encoder(header) ? "inspect " : "run ", arguments.out,
+                     "\n"));
 }
 
 int run_convert(const Arguments& arguments) {

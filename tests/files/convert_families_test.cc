@@ -468,6 +468,41 @@ TEST(Convert, Bert) {
   EXPECT_EQ(*c.header.get_bool("bert.attention.causal"), std::optional(false));
   ASSERT_EQ(c.remarks.size(), 1u);
   EXPECT_NE(c.remarks[0].find("mlm."), std::string::npos);
+  // The model alone, as sentence-transformers saves it.
+  MadeModel alone = m;
+  alone.config["architectures"] = {"BertModel"};
+  std::erase_if(alone.tensors,
+                [](const MadeTensor& tensor) { return tensor.name.starts_with("cls."); });
+  for (MadeTensor& tensor : alone.tensors)
+    tensor.name = tensor.name.substr(std::string("bert.").size());
+  const Converted without = convert_made(alone);
+  EXPECT_EQ(without.values("blk.0.attn_k.weight"), c.values("blk.0.attn_k.weight"));
+  EXPECT_EQ(without.header.find_tensor("mlm.bias"), nullptr);
+  EXPECT_EQ(without.header.find("bert.pooling_type"), nullptr);
+  EXPECT_TRUE(without.remarks.empty());
+  alone.others["modules.json"] =
+      R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+      {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])";
+  const auto pooled = [&](const std::string& config) {
+    alone.others["1_Pooling/config.json"] = config;
+    return convert_made(alone).number("bert.pooling_type");
+  };
+  EXPECT_EQ(pooled(R"({"pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true})"), 1u);
+  EXPECT_EQ(pooled(R"({"pooling_mode_cls_token": true})"), 2u);
+  EXPECT_EQ(pooled(R"({"pooling_mode": "lasttoken"})"), 3u);
+  alone.others["1_Pooling/config.json"] = R"({"pooling_mode_max_tokens": true})";
+  expect_refused(alone, Code::unsupported_model, "pools by max");
+  alone.others["1_Pooling/config.json"] = R"({"pooling_mode": "odd"})";
+  expect_refused(alone, Code::unsupported_model, "pools by odd");
+  alone.others["1_Pooling/config.json"] = "{}";
+  expect_refused(alone, Code::bad_file, "no way of pooling");
+  alone.others.erase("1_Pooling/config.json");
+  expect_refused(alone, Code::bad_file, "1_Pooling/config.json");
+  alone.others["modules.json"] =
+      R"([{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])";
+  expect_refused(alone, Code::unsupported_model, "Dense");
+  alone.others["modules.json"] = R"([{"path": 1}])";
+  expect_refused(alone, Code::bad_file, "without a type");
   // The head's matrix may be stored, too; one of its own has no place.
   MadeTensor copy = m.tensor("bert.embeddings.word_embeddings.weight");
   copy.name = "cls.predictions.decoder.weight";

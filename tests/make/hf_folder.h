@@ -83,6 +83,7 @@ struct MadeModel {
   nlohmann::ordered_json config;
   std::vector<MadeTensor> tensors;
   MadeVocabulary vocabulary = byte_level_vocabulary();
+  std::map<std::string, std::string> others;  // files of the folder besides
 
   // Adds a tensor with values that hang on its name alone.
   void add(const std::string& name, std::vector<uint64_t> shape, const std::string& type = "F32") {
@@ -133,6 +134,7 @@ struct MadeModel {
     out.files = {{"config.json", config.dump()},
                  {"tokenizer.json", files.tokenizer},
                  {"tokenizer_config.json", *files.tokenizer_config}};
+    out.files.insert(others.begin(), others.end());
     if (files.sentencepiece) out.files["tokenizer.model"] = *files.sentencepiece;
     if (shards == 1) {
       out.files["model.safetensors"] = safetensors_of(tensors);
