@@ -214,7 +214,7 @@ export function all_steps({ committed, all }) {
       name: 'e2e',
       what: all ? 'the page in Chromium' : 'the page in Chromium: what its users do first',
       needs: ['web', 'build-release', ...(all ? ['setup-all'] : [])],
-      inputs: ['e2e', 'docs'],
+      inputs: ['e2e', 'docs', 'README.md', 'tests/cli/tiny-folder.mjs'],
       runs_wasm: true,
       commands: [browser_test(...(all ? ['isolated', 'plain', 'tabs'] : ['usual']))],
       count: count_output,
