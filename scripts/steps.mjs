@@ -169,7 +169,7 @@ function arm_steps() {
  */
 export function all_steps({ committed, all }) {
   const fresh = all && !committed;
-  const fuzz_seconds = '12';
+  const fuzz_seconds = '11';
   return [
     {
       name: 'setup',

@@ -7,7 +7,10 @@
 #include <string_view>
 
 #include "files/convert.h"
+#include "files/edit.h"
 #include "files/hf_weights.h"
+#include "files/importance.h"
+#include "files/name_pattern.h"
 #include "files/vocabulary.h"
 #include "fuzz_support.h"
 #include "make/hf_folder.h"
@@ -92,8 +95,52 @@ void read_folder(std::string_view rest) {
   require(parse_gguf(as_bytes(sink.bytes), sink.bytes.size()).has_value());
 }
 
+// An importance matrix, in one of its two forms. What is read of a GGUF file is written, and is
+// then the same. (The older form may have names that no GGUF file can.)
+void read_matrices(std::string_view rest) {
+  MemorySource source{std::string(rest)};
+  const auto importance = read_importance(source);
+  if (!importance) return check_error(importance.error());
+  MemorySink sink;
+  const Status status = write_importance(*importance, sink);
+  if (!rest.starts_with("GGUF")) return;
+  require(status.has_value());
+  MemorySource written{sink.bytes};
+  const auto again = read_importance(written);
+  require(again && again->matrices.size() == importance->matrices.size());
+  for (size_t i = 0; i < again->matrices.size(); ++i)
+    require(again->matrices[i].in_sum2 == importance->matrices[i].in_sum2);
+}
+
+// An edit: KEY=VALUE, a key to remove and a template, with '\x1e' between them, then a GGUF file.
+// What is edited can be parsed.
+void read_edit(std::string_view rest) {
+  MetadataEdit edit;
+  std::string_view pair = cut(rest, '\x1e');
+  const std::string key(cut(pair, '='));
+  if (!key.empty()) edit.set.emplace_back(key, pair);
+  if (const std::string_view removed = cut(rest, '\x1e'); !removed.empty())
+    edit.remove.emplace_back(removed);
+  if (const std::string_view text = cut(rest, '\x1e'); !text.empty()) edit.chat_template = text;
+  auto gguf = parse_gguf(as_bytes(rest), rest.size());
+  if (!gguf) return;
+  if (const Status edited = edit_metadata(*gguf, edit); !edited) return check_error(edited.error());
+  const auto header = edited_header(std::move(*gguf));
+  if (!header) return check_error(header.error());
+  require(parse_gguf(as_bytes(*header)).has_value());
+}
+
+// A pattern, '\x1e', a name.
+void read_pattern(std::string_view rest) {
+  const std::string_view text = cut(rest, '\x1e');
+  const auto pattern = NamePattern::compile(text);
+  if (!pattern) return check_error(pattern.error());
+  static_cast<void>(pattern->found_in(rest.substr(0, 64)));
+}
+
 using Reader = void (*)(std::string_view);
-constexpr std::array<Reader, 3> kReaders = {read_vocabulary, read_weights, read_folder};
+constexpr std::array<Reader, 6> kReaders = {read_vocabulary, read_weights, read_folder,
+                                            read_matrices,   read_edit,    read_pattern};
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <vector>
 
+#include "files/importance.h"
 #include "make/blocks.h"
 #include "make/gguf_builder.h"
 #include "make/hazards.h"
@@ -132,6 +133,24 @@ void write_vocabulary(const fs::path& folder, const std::string& name, char arch
   write(folder, name, seed);
 }
 
+// Importance matrices in both forms, as fuzz_files takes them.
+void write_matrices(const fs::path& folder) {
+  Importance importance;
+  importance.datasets = {"text.txt"};
+  importance.chunk_count = 2;
+  importance.chunk_size = 8;
+  importance.matrices = {{"blk.0.attn_q.weight", 3, 1, {1, 2, 3}, {16}},
+                         {"blk.0.ffn_up_exps.weight", 2, 2, {1, 2, 3, 4}, {6, 10}}};
+  MemorySink sink;
+  if (!write_importance(importance, sink)) std::exit(1);
+  write(folder, "matrices", "\x03" + sink.bytes);
+  const std::string name = "blk.0.attn_q.weight", dataset = "text.txt";
+  write(folder, "matrices_dat",
+        "\x03" + bytes_of<int32_t>(1) + bytes_of(static_cast<int32_t>(name.size())) + name +
+            bytes_of<int32_t>(2) + bytes_of<int32_t>(3) + bytes_of(std::vector<float>{1, 2, 3}) +
+            bytes_of<int32_t>(2) + bytes_of(static_cast<int32_t>(dataset.size())) + dataset);
+}
+
 // Weights, and a folder of them, as fuzz_files takes them.
 void write_folder(const fs::path& folder) {
   constexpr uint64_t kWidth = 32;
@@ -230,6 +249,13 @@ int main(int argc, char** argv) {
       nlohmann::ordered_json(spaces.tokenizer["normalizer"]["normalizers"][1]);
   write_vocabulary(read, "raw", 'g', spaces, spaces.size());
   write_folder(read);
+  write_matrices(read);
+  write(read, "edit",
+        "\x04general.name=str:New\x1egeneral.type\x1e{{ x }}" + ('\x1e' + entries.build()));
+  write(read, "edit_array", "\x04my.list=[1,2]\x1e\x1e" + ('\x1e' + entries.build()));
+  write(read, "pattern",
+        "\x05^blk\\.(0|[1-3]{1,2})\\.attn_[qkv]\x1e"
+        "blk.12.attn_q.weight");
 
   const fs::path split = folder / "fuzz_split";
   for (const size_t n_files : {1, 2, 3, 5}) {
