@@ -24,6 +24,13 @@ for (const flavour of FLAVOURS) {
     assert.equal(found?.[0], undefined);
   });
 
+  test(`${flavour}: nothing of the rooms that convert and measure files`, () => {
+    const bytes = fs.readFileSync(wasm);
+    for (const text of ['model.safetensors', '.in_sum2', 'weight_map'])
+      assert.equal(bytes.includes(text), false, text);
+    assert.ok(bytes.includes('tokenizer.ggml.tokens'));
+  });
+
   test(`${flavour}: a module of its kind`, async () => {
     const bytes = fs.readFileSync(wasm);
     // Node 20 refuses a module with relaxed SIMD.
