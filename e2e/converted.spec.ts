@@ -34,13 +34,13 @@ test('the page opens what the README’s commands make of a Hugging Face folder'
   const made = path.join(dir, all[1]?.[2] ?? '');
 
   expect(JSON.parse(sluice('inspect', made, '--json'))).toMatchObject({
-    name: 'Qwen3 0.6b',
+    name: 'My Model',
     types: { Q4_K: { tensors: 5 }, Q6_K: { tensors: 3 } },
   });
 
   await app.open('#length=20');
   await app.chooseFile(made);
-  await app.ready('Qwen3 0.6b');
+  await app.ready('My Model');
   await app.hasFact('Architecture', 'llama');
   expect((await app.write()).length).toBeGreaterThan(0);
 });
