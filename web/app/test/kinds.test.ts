@@ -42,6 +42,7 @@ describe('a file', () => {
       ['RIFF\0\0\n\0WAVE', 'sound'],
       ['\0\0\0\x20ftypisom', 'film'],
       ['\x40\0\0\0\0\0\0\0{"a":{"dtype":"F32"', 'weights'],
+      ['GGUF\x03\0\0\0', 'model'],
       ['Once upon a time', null],
       ['BMW is a car maker', null],
       ['', null],

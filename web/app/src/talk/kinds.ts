@@ -1,7 +1,7 @@
 // What a file is, by its bytes: the text in it, or a word for what else it is.
 
 export type Kind =
-  'pdf' | 'picture' | 'office' | 'archive' | 'sound' | 'film' | 'weights' | 'other';
+  'pdf' | 'picture' | 'office' | 'archive' | 'sound' | 'film' | 'model' | 'weights' | 'other';
 
 /** How files begin, as Latin-1; `^.{4}` skips four bytes. */
 const SIGNS: readonly [RegExp, Kind][] = [
@@ -15,6 +15,7 @@ const SIGNS: readonly [RegExp, Kind][] = [
     'archive',
   ],
   [/^(ID3|\xff[\xf2\xf3\xfa\xfb]|OggS|fLaC|MThd|RIFF.{4}WAVE|.{4}ftypM4A)/s, 'sound'],
+  [/^GGUF/, 'model'],
   // Safetensors: the length of its header, and the header
   [/^.{5}\0{3}\{"/s, 'weights'],
   [/^(.{4}ftyp|\x1a\x45\xdf\xa3|RIFF.{4}AVI )/s, 'film'],

@@ -28,8 +28,10 @@ export const talkRoom: typeof english = {
     archive: (name) => `${name} ist ein Archiv. So etwas kann Sluice noch nicht lesen.`,
     sound: (name) => `${name} ist eine Tonaufnahme. So etwas kann Sluice noch nicht lesen.`,
     film: (name) => `${name} ist ein Film. So etwas kann Sluice noch nicht lesen.`,
+    model: (name) =>
+      `${name} ist ein Modell. Drücke oben auf den Namen des Modells, um es zu öffnen.`,
     weights: (name) =>
-      `${name} ist ein Modell in einer Form, die Sluice nicht lesen kann. Suche eine Datei davon, deren Name auf .gguf endet.`,
+      `${name} ist ein Modell in einer Form, die die Seite nicht lesen kann. Suche eine Datei davon, deren Name auf .gguf endet, oder mache eine mit dem Programm (sluice convert).`,
     other: (name) => `${name} ist keine Textdatei, und Sluice kann sie nicht lesen.`,
   },
   savedPrompts: 'Gesicherte Systemprompts',
