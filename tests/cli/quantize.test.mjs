@@ -56,6 +56,21 @@ describe('sluice quantize', () => {
     const { metadata } = inspect(out_path);
     assert.equal(metadata['general.file_type'], 2);
   });
+  it('writes files whose names are as long as names may be, and refuses longer ones at once', () => {
+    const model = small('small.gguf');
+    const folder = temporaryDirectory();
+    const longest = 'n'.repeat(255);
+    const write = (name) =>
+      sluice(['quantize', model, path.join(folder, name), '--type', 'Q8_0', '--json']);
+    for (const time of ['new', 'replaced']) assert.equal(write(longest).status, 0, time);
+    assert.deepEqual(fs.readdirSync(folder), [longest]);
+    const longer = write(`${longest}n`);
+    assert.match(error_of(longer).message, /^can't write .*File name too long$/);
+    assert.equal(longer.status, 2);
+    const dash = sluice(['quantize', model, '-', '--type', 'Q8_0'], { cwd: folder });
+    assert.match(dash.err, /can't write -: standard output can't take it; name a file/);
+    assert.deepEqual(fs.readdirSync(folder), [longest]);
+  });
   it('--json and --dry-run tell the same, and a dry run writes nothing', () => {
     const model = small('small.gguf');
     const real = quantize(model, '--type', 'Q4_K_M', '--json', '-t', '1');
