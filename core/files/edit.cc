@@ -18,6 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
+constexpr size_t kMaxKey = 65535;  // bytes, by GGUF's description
 
 struct ValueForm {
   ValueType type;  // of an array, its elements'
@@ -313,6 +314,9 @@ Result<MetadataValue> read_value(const MetadataValue* old, std::string_view key,
 
 Status check_key(std::string_view key) {
   if (key.empty()) return fail(Code::invalid_argument, "a key is empty; expected KEY=VALUE");
+  if (key.size() > kMaxKey)
+    return fail(Code::invalid_argument, "the key '", printable(key), "' has ", key.size(),
+                " bytes; a file can have keys of up to ", kMaxKey);
   if (utf8_sanitize(key) != key)
     return fail(Code::invalid_argument, "the key '", printable(key), "' is not valid UTF-8");
   if (key == "general.alignment" || key.starts_with("split.")) {
