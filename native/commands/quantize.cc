@@ -76,7 +76,8 @@ class QuantizeLine {
 // Reads the source and writes the files. All of them get their names at the end.
 Status write_quantized(DiskModel& source, const std::vector<std::string>& read,
                        const QuantizePlan& plan, const QuantizeArguments& options) {
-  const std::vector<std::string> paths = split_output_paths(options.out, plan.files.size());
+  SLUICE_ASSIGN(const std::vector<std::string> paths,
+                split_output_paths(options.out, plan.files.size()));
   SLUICE_TRY(check_other_files(paths, read));
   SLUICE_TRY(check_room(paths[0], plan.bytes()));
   std::deque<OutputFile> files;

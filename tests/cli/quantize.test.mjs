@@ -268,6 +268,18 @@ describe('a split model', () => {
     const told = JSON.parse(quantize(parts[0], '--type', 'Q8_0', '--json').out);
     assert.equal(told.bytesBefore, fs.statSync(parts[0]).size + fs.statSync(parts[1]).size);
   });
+  it('gets no name that says another number of files', () => {
+    for (const [name, ...more] of [
+      ['a-00001-of-00002.gguf'],
+      ['a-00002-of-00003.gguf', '--keep-split'],
+    ]) {
+      const out = path.join(temporaryDirectory(), name);
+      const refused = sluice(['quantize', parts[0], out, '--type', 'Q8_0', '--json', ...more]);
+      assert.equal(refused.status, 2, refused.err);
+      assert.match(error_of(refused).message, /name of a file of a model that is split into [23];/);
+      assert.deepEqual(fs.readdirSync(path.dirname(out)), []);
+    }
+  });
   it('or stays split', () => {
     const kept = quantize(parts[1], '--type', 'Q8_0', '--keep-split', '--json');
     assert.equal(kept.status, 0, kept.err);
@@ -282,6 +294,12 @@ describe('a split model', () => {
       info.tensors.map(({ name, type }) => `${name} ${type}`),
       ['b.weight Q8_0', 'a.weight Q8_0'],
     );
+    const diff = sluice(['diff', kept.out_path.replace('.gguf', '-00001-of-00002.gguf'), whole]);
+    assert.match(diff.out, /^Fields: 2 differ, 1 is equal$/m);
+    const joined = quantize(parts[0], '--type', 'Q8_0').out_path;
+    const same = sluice(['diff', files[0], joined]);
+    assert.equal(same.status, 0, same.out);
+    assert.match(same.out, /^Fields: 0 differ, 3 are equal$/m);
     // In place of the files of such a model.
     const again = sluice(['quantize', parts[0], files[0], '--type', 'F16', '--keep-split']);
     assert.equal(again.status, 0, again.err);
