@@ -10,6 +10,7 @@
 #include "base/decimal.h"
 #include "base/format.h"
 #include "base/utf8.h"
+#include "files/compare.h"
 #include "files/gguf_writer.h"
 
 namespace sluice {
@@ -319,13 +320,13 @@ Status check_key(std::string_view key) {
                 " bytes; a file can have keys of up to ", kMaxKey);
   if (utf8_sanitize(key) != key)
     return fail(Code::invalid_argument, "the key '", printable(key), "' is not valid UTF-8");
-  if (key == "general.alignment" || key.starts_with("split.")) {
-    return fail(Code::invalid_argument, printable(key),
-                " says how the file is laid out, so it can't be changed without its data");
-  }
   if (key == kPaddingKey) {
     return fail(Code::invalid_argument, key,
                 " only fills the header's place; a file that is written anew has none");
+  }
+  if (is_layout_key(key)) {
+    return fail(Code::invalid_argument, printable(key),
+                " says how the file is laid out, so it can't be changed without its data");
   }
   return {};
 }

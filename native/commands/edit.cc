@@ -67,7 +67,7 @@ Examples:
   sluice edit in.gguf out.gguf --set general.name="My model"
   sluice edit model.gguf --in-place --template chat.jinja
   sluice edit model.gguf --in-place --set tokenizer.ggml.eos_token_id=2
-  sluice edit in.gguf out.gguf --remove general.url --set my.list=str[]:["a"])";
+  sluice edit in.gguf out.gguf --remove general.url --set 'my.list=str[]:["a"]')";
 
 // The header of one file, also of the first of a split model.
 Result<Gguf> header_of_file(DiskFile& file) {
