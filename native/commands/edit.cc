@@ -199,6 +199,8 @@ class Editor {
       progress.total += other.size();
       others.push_back(std::move(other));
     }
+    if (!options_.template_file.empty())
+      SLUICE_TRY(check_other_files(paths, {options_.template_file}));
     SLUICE_TRY(check_room(paths.front(), progress.total));
     // The first file comes last: without it there is no model.
     for (size_t i = 1; i < paths.size(); ++i) {

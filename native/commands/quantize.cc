@@ -127,7 +127,9 @@ Result<int> carry_out(const QuantizeArguments& options, ModelSource& model) {
   SLUICE_TRY(check_quantization(source.header(), plan, options.quantize));
   SLUICE_ASSIGN(const uint64_t bytes, bytes_of_files(model.paths));
   defer_signals();
-  SLUICE_TRY(write_quantized(source, model.paths, plan, options));
+  std::vector<std::string> read = model.paths;
+  if (!options.quantize.importance_file.empty()) read.push_back(options.quantize.importance_file);
+  SLUICE_TRY(write_quantized(source, read, plan, options));
   return print_plan(options, model, {source.header(), bytes}, plan);
 }
 

@@ -102,6 +102,8 @@ describe('sluice edit', () => {
     const out = temporary('template.gguf');
     const file = temporary('chat.jinja', '{{ messages[0].content }}!');
     edit(bundled, out, '--template', file);
+    refused([bundled, file, '--template', file], /is the file that is read/);
+    assert.equal(readFileSync(file, 'utf8'), '{{ messages[0].content }}!');
     const messages = temporary('messages.json', '[{"role":"user","content":"Hi"}]');
     assert.equal(sluice(['template', out, '-f', messages]).out, 'Hi!');
     const broken = temporary('broken.jinja', '{% if');

@@ -178,6 +178,21 @@ describe('sluice quantize', () => {
       assert.match(done.err, /is the file that is read/);
     }
     assert.equal(sha256(model), before);
+    const matrix = path.join(folder, 'm.imatrix');
+    const keys = { 'general.type': kv.string('imatrix') };
+    fs.writeFileSync(
+      matrix,
+      gguf(keys, [
+        { name: 'blk.0.attn_q.weight.in_sum2', type: 0, shape: [256], bytes: 1024 },
+        { name: 'blk.0.attn_q.weight.counts', type: 0, shape: [1], bytes: 32 },
+      ]),
+    );
+    const measured = sha256(matrix);
+    const args = ['--type', 'F16', '--imatrix', matrix];
+    const over = sluice(['quantize', model, matrix, ...args]);
+    assert.match(over.err, /is the file that is read/);
+    assert.equal(sha256(matrix), measured);
+    assert.equal(sluice(['quantize', model, path.join(folder, 'new.gguf'), ...args]).status, 0);
   });
   it('says which file is wrong, and leaves nothing', () => {
     const damaged = small('nan.gguf', Buffer.from([0, 0, 0xc0, 0x7f]));
