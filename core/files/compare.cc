@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "files/edit.h"
 #include "files/tensor_chunks.h"
 
 namespace sluice {
@@ -174,11 +175,17 @@ class Comparison {
 
 }  // namespace
 
+bool is_layout_key(std::string_view key) {
+  return key == "general.alignment" || key.starts_with("split.") || key == kPaddingKey;
+}
+
 std::vector<FieldDifference> compare_fields(const Gguf& a, const Gguf& b) {
   std::unordered_map<std::string_view, const MetadataValue*> of_b;
-  for (const auto& [key, value] : b.metadata) of_b.emplace(key, &value);
+  for (const auto& [key, value] : b.metadata)
+    if (!is_layout_key(key)) of_b.emplace(key, &value);
   std::vector<FieldDifference> out;
   for (const auto& [key, value] : a.metadata) {
+    if (is_layout_key(key)) continue;
     const auto other = of_b.find(key);
     if (other == of_b.end()) {
       out.push_back({key, &value, nullptr, std::nullopt});

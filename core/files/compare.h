@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -14,6 +15,10 @@
 
 namespace sluice {
 
+// Whether the key tells how its file is laid out, and nothing of the model: general.alignment,
+// split.no and its like, and edit.padding.
+bool is_layout_key(std::string_view key);
+
 struct FieldDifference {
   std::string key;
   const MetadataValue* a = nullptr;  // null: only the other has the key
@@ -22,7 +27,8 @@ struct FieldDifference {
   // of two texts, the first byte.
   std::optional<uint64_t> first;
 };
-// In the order of `a`, then the keys that only `b` has. The pointers are into the two headers.
+// Of all keys but those of the layout, in the order of `a`, then the keys that only `b` has. The
+// pointers are into the two headers.
 std::vector<FieldDifference> compare_fields(const Gguf& a, const Gguf& b);
 
 // How far the numbers of b are from those of a. Pairs of which one isn't finite are only counted.

@@ -10,6 +10,7 @@
 #include "base/decimal.h"
 #include "base/format.h"
 #include "base/utf8.h"
+#include "files/compare.h"
 #include "files/gguf_writer.h"
 
 namespace sluice {
@@ -18,6 +19,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
+constexpr size_t kMaxKey = 65535;  // bytes, by GGUF's description
 
 struct ValueForm {
   ValueType type;  // of an array, its elements'
@@ -313,15 +315,18 @@ Result<MetadataValue> read_value(const MetadataValue* old, std::string_view key,
 
 Status check_key(std::string_view key) {
   if (key.empty()) return fail(Code::invalid_argument, "a key is empty; expected KEY=VALUE");
+  if (key.size() > kMaxKey)
+    return fail(Code::invalid_argument, "the key '", printable(key), "' has ", key.size(),
+                " bytes; a file can have keys of up to ", kMaxKey);
   if (utf8_sanitize(key) != key)
     return fail(Code::invalid_argument, "the key '", printable(key), "' is not valid UTF-8");
-  if (key == "general.alignment" || key.starts_with("split.")) {
-    return fail(Code::invalid_argument, printable(key),
-                " says how the file is laid out, so it can't be changed without its data");
-  }
   if (key == kPaddingKey) {
     return fail(Code::invalid_argument, key,
                 " only fills the header's place; a file that is written anew has none");
+  }
+  if (is_layout_key(key)) {
+    return fail(Code::invalid_argument, printable(key),
+                " says how the file is laid out, so it can't be changed without its data");
   }
   return {};
 }

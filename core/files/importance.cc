@@ -15,6 +15,7 @@
 
 #include "base/aligned.h"
 #include "base/format.h"
+#include "base/utf8.h"
 #include "files/gguf_writer.h"
 #include "gguf/check.h"
 #include "gguf/gguf.h"
@@ -199,6 +200,9 @@ Result<Importance::Matrix> read_entry(Items& items) {
                 " bytes; expected 1 to ", kMaxName, kDamaged);
   Importance::Matrix out;
   SLUICE_ASSIGN(out.name, items.text(static_cast<uint64_t>(length)));
+  if (utf8_sanitize(out.name) != out.name)
+    return fail(Code::bad_file, "a name in the importance matrix, ", printable(out.name),
+                ", is not valid UTF-8", kDamaged);
   SLUICE_ASSIGN(const int32_t calls, items.number());
   SLUICE_ASSIGN(const int32_t values, items.number());
   if (calls < 0 || values < 1)

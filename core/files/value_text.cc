@@ -26,13 +26,15 @@ std::string element_text(const MetadataValue& value, uint64_t i, size_t max_byte
 
 std::string value_text(const MetadataValue& value, size_t max_bytes) {
   if (!value.is_array()) return element_text(value, 0, max_bytes);
+  constexpr std::string_view kMore = ", ...]", kEnd = "]";
   std::string out = concat(value.count, " x ", value_type_name(value.element), " [");
+  size_t cut = out.size();  // as much of it as leaves room for kMore
   for (uint64_t i = 0; i < value.count; ++i) {
-    const std::string next = concat(i > 0 ? ", " : "", element_text(value, i, max_bytes / 2));
-    if (i > 0 && out.size() + next.size() + 6 > max_bytes) return out + ", ...]";
-    out += next;
+    out += concat(i > 0 ? ", " : "", element_text(value, i, max_bytes / 2));
+    if (i == 0 || out.size() + kMore.size() <= max_bytes) cut = out.size();
+    if (i > 0 && out.size() + kEnd.size() > max_bytes) return concat(out.substr(0, cut), kMore);
   }
-  return out + "]";
+  return concat(out, kEnd);
 }
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -54,10 +55,23 @@ Status DiskModel::read(uint64_t at, std::span<uint8_t> out) {
 
 namespace {
 
-// "/dir/name" of "/dir/name.gguf": the folder that the file will be in.
+// The folder that the file will be in.
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
+}
+
+// What a file that is replaced hands on: who may read and write it.
+constexpr mode_t kPermissions = 0777;
+
+// A name beside the file. It is no longer than the file's own where that is as long as names may
+// be.
+std::string name_beside(const std::string& path, std::string_view ending) {
+  const std::filesystem::path whole(path);
+  const std::string name = whole.filename().string();
+  const size_t kept = name.size() - std::min(name.size(), ending.size());
+  const bool fits = name.size() + ending.size() <= NAME_MAX;
+  return whole.parent_path() / concat(fits ? name : name.substr(0, kept), ending);
 }
 
 }  // namespace
@@ -67,24 +81,30 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   const auto refuse = [&](std::string_view why) {
     return fail(Code::invalid_argument, "can't write ", printable(path, kMaxShownPath), ": ", why);
   };
+  if (path == "-") return refuse("standard output can't take it; name a file");
   struct stat found = {};
-  if (::stat(target.c_str(), &found) == 0 && !S_ISREG(found.st_mode))
+  const bool there = ::stat(target.c_str(), &found) == 0;
+  if (!there && errno != ENOENT) return refuse(std::strerror(errno));
+  if (there && !S_ISREG(found.st_mode))
     return refuse(S_ISDIR(found.st_mode) ? "it is a folder; name a file in it"
                                          : "it is no regular file");
   const std::string folder = folder_of(target);
 #ifdef O_TMPFILE
   const int nameless = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-  if (nameless >= 0) return OutputFile(target, "", nameless);
+  if (nameless >= 0) {
+    if (there) ::fchmod(nameless, found.st_mode & kPermissions);
+    return OutputFile(target, "", nameless);
+  }
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT)
     return refuse(std::strerror(errno));
 #endif
-  std::string temporary = target + ".XXXXXX";
+  std::string temporary = name_beside(target, ".XXXXXX");
   const int named = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (named < 0) return refuse(std::strerror(errno));
   // As a file that is opened gets them.
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  ::fchmod(named, 0666 & ~mask);
+  ::fchmod(named, there ? found.st_mode & kPermissions : 0666 & ~mask);
   return OutputFile(target, std::move(temporary), named);
 }
 
@@ -123,18 +143,18 @@ Status OutputFile::append(std::span<const uint8_t> bytes) {
 Status OutputFile::commit() {
   if (::fsync(descriptor_) != 0) return failed(errno);
   if (temporary_.empty()) {
-    // A file without a name gets one that doesn't exist yet; only a file with a name can replace
-    // another.
+    // A file without a name gets one that doesn't exist yet: its own, or if there is a file of that
+    // name, another, because only a file with a name can replace one.
     const std::string self = concat("/proc/self/fd/", descriptor_);
-    for (int i = 0; temporary_.empty(); ++i) {
-      const std::string name = concat(path_, ".", ::getpid(), "-", i);
-      if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0)
-        temporary_ = name;
-      else if (errno != EEXIST)
-        return failed(errno);
+    std::string name = path_;
+    for (int i = 0;
+         ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0; ++i) {
+      if (errno != EEXIST) return failed(errno);
+      name = name_beside(path_, concat(".", ::getpid(), "-", i));
     }
+    if (name != path_) temporary_ = std::move(name);
   }
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(errno);
+  if (!temporary_.empty() && ::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(errno);
   temporary_.clear();
   // The name is on the disk when the folder is. Not every file system can do that.
   const Descriptor folder{::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};

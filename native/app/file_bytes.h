@@ -49,9 +49,9 @@ class DiskModel final : public ByteSource {
 // ends.
 class OutputFile final : public ByteSink {
  public:
-  // A file at `path`, if it is committed. Fails with invalid_argument, with the system's reason:
-  // the folder isn't there or may not be written, or `path` names something that is no regular
-  // file.
+  // A file at `path`, if it is committed. One that it replaces hands on its permissions. Fails with
+  // invalid_argument, with the system's reason: the folder isn't there or may not be written, the
+  // name is too long, or `path` is "-" or names something that is no regular file.
   static Result<OutputFile> create(const std::string& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;

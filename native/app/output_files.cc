@@ -14,10 +14,14 @@
 
 namespace sluice::cli {
 
-std::vector<std::string> split_output_paths(const std::string& path, size_t n_files) {
-  if (n_files == 1) return {path};
-  // All names of a model that is split already.
-  if (const auto named = model_paths(path); named.size() == n_files) return named;
+Result<std::vector<std::string>> split_output_paths(const std::string& path, size_t n_files) {
+  const std::vector<std::string> named = model_paths(path);
+  if (named.size() == n_files) return named;
+  if (named.size() > 1) {
+    return fail(Code::invalid_argument, printable(path, kMaxShownPath),
+                " is the name of a file of a model that is split into ", named.size(),
+                "; this one would have ", counted(n_files, "file"), ". Choose another name");
+  }
   constexpr std::string_view kEnding = ".gguf";
   const std::string stem =
       path.ends_with(kEnding) ? path.substr(0, path.size() - kEnding.size()) : path;

@@ -28,12 +28,12 @@ Result<jinja::RenderOptions> template_time() {
 
 Result<std::string> contents_of(const std::string& file) { return read_text(file, "file"); }
 
-Result<std::string> read_template(const std::string& file) {
+Result<std::string> read_template(const std::string& file, std::string_view option) {
   if (file.empty()) return std::string();
   auto text = read_text(file, "chat template");
   if (!text) {
-    return fail(text.error().code, text.error().message,
-                "; --chat-template takes the path of a Jinja file");
+    return fail(text.error().code, text.error().message, "; ", option,
+                " takes the path of a Jinja file");
   }
   if (const auto made = jinja::Template::parse(*text); !made)
     return std::unexpected(with_template_name(file, made.error()));

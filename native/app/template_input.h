@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "jinja/template.h"
@@ -12,9 +13,10 @@ namespace sluice::cli {
 Result<jinja::RenderOptions> template_time();
 // The bytes of a file; "-" is standard input. Fails with bad_file.
 Result<std::string> contents_of(const std::string& file);
-// A template that --chat-template names; "": no file was named, and it is "". Fails with bad_file,
-// or with invalid_argument if it is no template.
-Result<std::string> read_template(const std::string& file);
+// A template that `option` names; "": no file was named, and it is "". Fails with bad_file, or with
+// invalid_argument if it is no template.
+Result<std::string> read_template(const std::string& file,
+                                  std::string_view option = "--chat-template");
 // Puts the template's name before an error of apply_chat_template() that names a line: `file`, or,
 // if that is empty, the model's own template.
 Error with_template_name(const std::string& file, Error error);

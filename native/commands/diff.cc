@@ -55,6 +55,14 @@ struct Difference {
   std::vector<FieldDifference> fields;
   TensorComparison tensors;
 
+  // How many keys count that both have with the same value.
+  uint64_t n_equal_fields() const {
+    const auto of_a = std::ranges::count_if(
+        a.metadata, [](const auto& field) { return !is_layout_key(field.first); });
+    const auto different = std::ranges::count_if(
+        fields, [](const FieldDifference& each) { return each.a != nullptr; });
+    return static_cast<uint64_t>(of_a - different);
+  }
   bool none() const { return fields.empty() && tensors.different.empty(); }
 };
 
@@ -113,16 +121,11 @@ void print_json(const DiffOptions& options, const Difference& difference) {
   }
   for (const TensorDifference& each : difference.tensors.different)
     tensors.push_back(tensor_json(each));
-  const auto only_a = static_cast<uint64_t>(std::ranges::count_if(
-      difference.fields, [](const FieldDifference& each) { return each.b == nullptr; }));
-  const auto both = static_cast<uint64_t>(std::ranges::count_if(
-      difference.fields,
-      [](const FieldDifference& each) { return each.a != nullptr && each.b != nullptr; }));
   const Json out = {{"a", options.a},
                     {"b", options.b},
                     {"equal", difference.none()},
                     {"fields", std::move(fields)},
-                    {"fieldsEqual", difference.a.metadata.size() - only_a - both},
+                    {"fieldsEqual", difference.n_equal_fields()},
                     {"tensors", std::move(tensors)},
                     {"tensorsEqual", difference.tensors.n_equal}};
   write_json(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -209,18 +212,12 @@ void print_text(const DiffOptions& options, const Difference& difference) {
   const size_t width = std::max<size_t>(terminal_columns(STDOUT_FILENO), 80);
   std::string out = concat("A  ", printable(options.a, kMaxShownPath), "\nB  ",
                            printable(options.b, kMaxShownPath), "\n\n");
-  size_t only_one = 0, both = 0;
-  for (const FieldDifference& each : difference.fields) {
-    ++(each.a != nullptr && each.b != nullptr ? both : only_one);
-  }
-  const auto in_b = static_cast<size_t>(std::ranges::count_if(
-      difference.fields, [](const FieldDifference& each) { return each.a == nullptr; }));
-  const uint64_t equal = difference.a.metadata.size() - both - (only_one - in_b);
-  out += count_line("Fields", difference.fields.size(), equal);
+  out += count_line("Fields", difference.fields.size(), difference.n_equal_fields());
   for (const FieldDifference& each : difference.fields) out += field_text(each, width);
   if (options.all) {
     for (const auto& [key, value] : difference.a.metadata) {
-      if (std::ranges::none_of(difference.fields,
+      if (!is_layout_key(key) &&
+          std::ranges::none_of(difference.fields,
                                [&](const FieldDifference& each) { return each.key == key; }))
         out += concat("  = ", printable(key, width - 4), "\n");
     }

@@ -15,6 +15,7 @@
 #include "app/help.h"
 #include "app/model.h"
 #include "app/output.h"
+#include "app/output_files.h"
 #include "app/private_file.h"
 #include "app/signals.h"
 #include "app/template_input.h"
@@ -66,7 +67,7 @@ Examples:
   sluice edit in.gguf out.gguf --set general.name="My model"
   sluice edit model.gguf --in-place --template chat.jinja
   sluice edit model.gguf --in-place --set tokenizer.ggml.eos_token_id=2
-  sluice edit in.gguf out.gguf --remove general.url --set my.list=str[]:["a"])";
+  sluice edit in.gguf out.gguf --remove general.url --set 'my.list=str[]:["a"]')";
 
 // The header of one file, also of the first of a split model.
 Result<Gguf> header_of_file(DiskFile& file) {
@@ -198,6 +199,9 @@ class Editor {
       progress.total += other.size();
       others.push_back(std::move(other));
     }
+    if (!options_.template_file.empty())
+      SLUICE_TRY(check_other_files(paths, {options_.template_file}));
+    SLUICE_TRY(check_room(paths.front(), progress.total));
     // The first file comes last: without it there is no model.
     for (size_t i = 1; i < paths.size(); ++i) {
       if (target_of(paths[i]) == target_of(model_.paths[i])) continue;
@@ -248,11 +252,7 @@ class Editor {
 
  private:
   Status edit(const Gguf& whole) {
-    MetadataEdit edit = options_.edit;
-    if (!options_.template_file.empty()) {
-      SLUICE_ASSIGN(edit.chat_template, options_.force ? contents_of(options_.template_file)
-                                                       : read_template(options_.template_file));
-    }
+    const MetadataEdit& edit = options_.edit;
     std::vector<std::string> keys;
     for (const auto& [key, value] : before_.metadata) keys.push_back(key);
     for (const std::string& key : edit.remove) {
@@ -274,7 +274,15 @@ class Editor {
   std::string written_;
 };
 
-int edit(const EditOptions& options) {
+Status take_template(EditOptions& options) {
+  const std::string& file = options.template_file;
+  if (file.empty()) return {};
+  SLUICE_ASSIGN(options.edit.chat_template,
+                options.force ? contents_of(file) : read_template(file, "--template"));
+  return {};
+}
+
+int edit(EditOptions& options) {
   const auto refuse_usage = [&](std::string_view message) {
     return report({Code::invalid_argument, concat(message, "; see sluice edit --help")},
                   options.json);
@@ -286,6 +294,8 @@ int edit(const EditOptions& options) {
     return refuse_usage("OUT and --in-place exclude each other");
   if (!options.in_place && options.out.empty())
     return refuse_usage("it isn't said where to write: give OUT, or --in-place");
+  if (const Status taken = take_template(options); !taken)
+    return report(taken.error(), options.json);
   auto model = find_model(options.model, options.download);
   if (!model) return report(model.error(), options.json);
   if (options.in_place && !model->address.empty()) {

@@ -76,7 +76,8 @@ class QuantizeLine {
 // Reads the source and writes the files. All of them get their names at the end.
 Status write_quantized(DiskModel& source, const std::vector<std::string>& read,
                        const QuantizePlan& plan, const QuantizeArguments& options) {
-  const std::vector<std::string> paths = split_output_paths(options.out, plan.files.size());
+  SLUICE_ASSIGN(const std::vector<std::string> paths,
+                split_output_paths(options.out, plan.files.size()));
   SLUICE_TRY(check_other_files(paths, read));
   SLUICE_TRY(check_room(paths[0], plan.bytes()));
   std::deque<OutputFile> files;
@@ -126,7 +127,9 @@ Result<int> carry_out(const QuantizeArguments& options, ModelSource& model) {
   SLUICE_TRY(check_quantization(source.header(), plan, options.quantize));
   SLUICE_ASSIGN(const uint64_t bytes, bytes_of_files(model.paths));
   defer_signals();
-  SLUICE_TRY(write_quantized(source, model.paths, plan, options));
+  std::vector<std::string> read = model.paths;
+  if (!options.quantize.importance_file.empty()) read.push_back(options.quantize.importance_file);
+  SLUICE_TRY(write_quantized(source, read, plan, options));
   return print_plan(options, model, {source.header(), bytes}, plan);
 }
 

@@ -13,6 +13,8 @@
 namespace sluice::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr size_t kTableWidth = 80;
 
 std::string name_of_type(Type type) { return file_type(static_cast<uint32_t>(type)).name; }
@@ -129,7 +131,6 @@ std::string quantize_text(const std::string& model, const Gguf& source, const Qu
 }
 
 std::string quantize_json(const Gguf& source, const QuantizePlan& plan, uint64_t bytes_before) {
-  using Json = nlohmann::ordered_json;
   Json tensors = Json::array();
   std::vector<size_t> next(plan.files.size());
   for (const QuantizePlan::Tensor& planned : plan.tensors)

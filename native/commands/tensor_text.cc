@@ -101,8 +101,12 @@ std::string tensor_table(std::span<const TensorFigures> all, size_t width) {
       continue;
     }
     const TensorStatistics& each = *figures.statistics;
-    out += format(" %9.3g %9.3g %9.3g %9.3g", static_cast<double>(each.min),
-                  static_cast<double>(each.max), each.mean, each.rms);
+    if (each.n_finite() == 0) {
+      out += format(" %9s %9s %9s %9s", "-", "-", "-", "-");
+    } else {
+      out += format(" %9.3g %9.3g %9.3g %9.3g", static_cast<double>(each.min),
+                    static_cast<double>(each.max), each.mean, each.rms);
+    }
     if (const uint64_t wrong = each.elements - each.n_finite(); wrong > 0)
       out += concat("\n  ", wrong, " of them are NaN or infinite");
     out += "\n";

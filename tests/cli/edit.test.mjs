@@ -8,6 +8,7 @@ import {
   readFileSync,
   readdirSync,
   readlinkSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -91,17 +92,29 @@ describe('sluice edit', () => {
     assert.equal(metadata(file)['general.description'].length, 5000);
     assert.deepEqual(content(file), content(bundled));
   });
+  it('keeps the permissions of the file that it replaces', () => {
+    const file = copy('private.gguf');
+    chmodSync(file, 0o600);
+    edit(file, file, '--set', 'general.name=A');
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+  });
   it('gives a chat template', () => {
     const out = temporary('template.gguf');
     const file = temporary('chat.jinja', '{{ messages[0].content }}!');
     edit(bundled, out, '--template', file);
+    refused([bundled, file, '--template', file], /is the file that is read/);
+    assert.equal(readFileSync(file, 'utf8'), '{{ messages[0].content }}!');
     const messages = temporary('messages.json', '[{"role":"user","content":"Hi"}]');
     assert.equal(sluice(['template', out, '-f', messages]).out, 'Hi!');
     const broken = temporary('broken.jinja', '{% if');
     refused([bundled, out, '--template', broken], /line 1 of the template/);
     refused([bundled, out, '--set', 'tokenizer.chat_template={% if'], /can't be parsed.*--force/);
     assert.match(edit(bundled, out, '--template', broken, '--force').err, /warning: .*parsed/);
-    refused([bundled, out, '--template', temporary('none.jinja')], /No such file/, 'bad_file');
+    refused(
+      [bundled, out, '--template', temporary('none.jinja')],
+      /^can't open the chat template .*No such file.*; --template takes/,
+      'bad_file',
+    );
   });
   it('refuses what it can not do, and leaves the files alone', () => {
     const out = temporary('refused.gguf');
@@ -116,7 +129,7 @@ describe('sluice edit', () => {
     set('=7', /expected KEY=VALUE/);
     set('a\u001b[31m=7', /^a\?\[31m is new/);
     set('tokenizer.ggml.tokens=["a"]', /wouldn't run/);
-    set(`${'k'.repeat(65536)}=u8:1`, /couldn't be read any more/);
+    set(`${'k'.repeat(65536)}=u8:1`, /has 65536 bytes; a file can have keys of up to 65535$/);
     refused(
       [bundled, out, '--remove', 'general.nmae'],
       /did you mean general\.name\?/,

@@ -225,6 +225,20 @@ describe('inspect --tensor', () => {
       /^ {2}NaN +1 \(0\.52%\)$/m,
     );
     assert.match(sluice(['inspect', nan, '--tensor', 'output*']).out, /^output_norm\.weight/);
+    const none = gguf({}, [{ name: 'none', type: 0, shape: [8], bytes: 32 }]);
+    none.fill(0xff, none.length - 32);
+    const { out } = sluice(['inspect', temporary('none.gguf', none), '--tensor', 'n*e']);
+    assert.match(out, /^ {2}NaN +8 \(100\.00%\)$/m);
+    const two = gguf({}, [
+      { name: 'none', type: 0, shape: [8], bytes: 32 },
+      { name: 'some', type: 0, shape: [8], bytes: 32 },
+    ]);
+    two.fill(0xff, two.length - 64, two.length - 32);
+    const table = sluice(['inspect', temporary('two.gguf', two), '--tensor', '*']).out;
+    assert.match(
+      table,
+      /^none +F32( +-){4}\n {2}8 of them are NaN or infinite\nsome +F32( +0){4}$/m,
+    );
   });
   it('names what is near an unknown one, and refuses types that are not computed', () => {
     const refused = (file, name) => {

@@ -56,6 +56,21 @@ describe('sluice quantize', () => {
     const { metadata } = inspect(out_path);
     assert.equal(metadata['general.file_type'], 2);
   });
+  it('writes files whose names are as long as names may be, and refuses longer ones at once', () => {
+    const model = small('small.gguf');
+    const folder = temporaryDirectory();
+    const longest = 'n'.repeat(255);
+    const write = (name) =>
+      sluice(['quantize', model, path.join(folder, name), '--type', 'Q8_0', '--json']);
+    for (const time of ['new', 'replaced']) assert.equal(write(longest).status, 0, time);
+    assert.deepEqual(fs.readdirSync(folder), [longest]);
+    const longer = write(`${longest}n`);
+    assert.match(error_of(longer).message, /^can't write .*File name too long$/);
+    assert.equal(longer.status, 2);
+    const dash = sluice(['quantize', model, '-', '--type', 'Q8_0'], { cwd: folder });
+    assert.match(dash.err, /can't write -: standard output can't take it; name a file/);
+    assert.deepEqual(fs.readdirSync(folder), [longest]);
+  });
   it('--json and --dry-run tell the same, and a dry run writes nothing', () => {
     const model = small('small.gguf');
     const real = quantize(model, '--type', 'Q4_K_M', '--json', '-t', '1');
@@ -163,6 +178,21 @@ describe('sluice quantize', () => {
       assert.match(done.err, /is the file that is read/);
     }
     assert.equal(sha256(model), before);
+    const matrix = path.join(folder, 'm.imatrix');
+    const keys = { 'general.type': kv.string('imatrix') };
+    fs.writeFileSync(
+      matrix,
+      gguf(keys, [
+        { name: 'blk.0.attn_q.weight.in_sum2', type: 0, shape: [256], bytes: 1024 },
+        { name: 'blk.0.attn_q.weight.counts', type: 0, shape: [1], bytes: 32 },
+      ]),
+    );
+    const measured = sha256(matrix);
+    const args = ['--type', 'F16', '--imatrix', matrix];
+    const over = sluice(['quantize', model, matrix, ...args]);
+    assert.match(over.err, /is the file that is read/);
+    assert.equal(sha256(matrix), measured);
+    assert.equal(sluice(['quantize', model, path.join(folder, 'new.gguf'), ...args]).status, 0);
   });
   it('says which file is wrong, and leaves nothing', () => {
     const damaged = small('nan.gguf', Buffer.from([0, 0, 0xc0, 0x7f]));
@@ -253,6 +283,18 @@ describe('a split model', () => {
     const told = JSON.parse(quantize(parts[0], '--type', 'Q8_0', '--json').out);
     assert.equal(told.bytesBefore, fs.statSync(parts[0]).size + fs.statSync(parts[1]).size);
   });
+  it('gets no name that says another number of files', () => {
+    for (const [name, ...more] of [
+      ['a-00001-of-00002.gguf'],
+      ['a-00002-of-00003.gguf', '--keep-split'],
+    ]) {
+      const out = path.join(temporaryDirectory(), name);
+      const refused = sluice(['quantize', parts[0], out, '--type', 'Q8_0', '--json', ...more]);
+      assert.equal(refused.status, 2, refused.err);
+      assert.match(error_of(refused).message, /name of a file of a model that is split into [23];/);
+      assert.deepEqual(fs.readdirSync(path.dirname(out)), []);
+    }
+  });
   it('or stays split', () => {
     const kept = quantize(parts[1], '--type', 'Q8_0', '--keep-split', '--json');
     assert.equal(kept.status, 0, kept.err);
@@ -267,6 +309,12 @@ describe('a split model', () => {
       info.tensors.map(({ name, type }) => `${name} ${type}`),
       ['b.weight Q8_0', 'a.weight Q8_0'],
     );
+    const diff = sluice(['diff', kept.out_path.replace('.gguf', '-00001-of-00002.gguf'), whole]);
+    assert.match(diff.out, /^Fields: 2 differ, 1 is equal$/m);
+    const joined = quantize(parts[0], '--type', 'Q8_0').out_path;
+    const same = sluice(['diff', files[0], joined]);
+    assert.equal(same.status, 0, same.out);
+    assert.match(same.out, /^Fields: 0 differ, 3 are equal$/m);
     // In place of the files of such a model.
     const again = sluice(['quantize', parts[0], files[0], '--type', 'F16', '--keep-split']);
     assert.equal(again.status, 0, again.err);

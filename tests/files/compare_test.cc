@@ -78,6 +78,18 @@ TEST(CompareFields, TellsTextsApartThatAreTheSameEndToEnd) {
   EXPECT_EQ(found[0].first, 0u);
 }
 
+TEST(CompareFields, LeavesOutHowAFileIsLaidOut) {
+  GgufBuilder one, two;
+  one.kv_u32("a", 1);
+  two.kv_u32("general.alignment", 64).alignment = 64;
+  two.kv_u32("split.count", 3).kv_string("edit.padding", "   ").kv_u32("splits", 1).kv_u32("a", 1);
+  const Model a(one), b(two);
+  const auto found = compare_fields(a.header, b.header);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].key, "splits");
+  EXPECT_EQ(compare_fields(b.header, a.header).size(), 1u);
+}
+
 TEST(CompareTensors, InAnotherOrderAreEqual) {
   GgufBuilder one, two;
   one.tensors = {floats("x", {1, 2}), floats("y", std::vector<float>(100'000, 3.0f))};

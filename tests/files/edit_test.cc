@@ -204,7 +204,9 @@ TEST(Edit, SaysWhenAGapCanNotBeFilled) {
 
 TEST(Edit, RefusesHeadersThatNobodyReads) {
   Gguf gguf = parsed(small_file().build());
-  ASSERT_TRUE(set(gguf, std::string(70'000, 'k'), "u8:1"));
+  EXPECT_TRUE(set(gguf, std::string(65'535, 'k'), "u8:1"));
+  EXPECT_FALSE(set(gguf, std::string(65'536, 'k'), "u8:1"));
+  set_value(gguf, std::string(70'000, 'k'), u32_value(1));
   const auto header = edited_header(gguf);
   ASSERT_FALSE(header);
   EXPECT_EQ(header.error().code, Code::invalid_argument);
@@ -216,6 +218,8 @@ TEST(ValueText, IsShortAndOnOneLine) {
   EXPECT_EQ(value_text(text_value(std::string(100, 'x')), 5), "\"xxxxx...\"");
   EXPECT_EQ(element_text(text_value("abcdef"), 0, 80, 3), "...\"def\"");
   EXPECT_EQ(value_text(u32s_value(std::vector<uint32_t>{1, 2, 3}), 80), "3 x u32 [1, 2, 3]");
+  EXPECT_EQ(value_text(u32s_value(std::vector<uint32_t>{1, 2, 3}), 17), "3 x u32 [1, 2, 3]");
+  EXPECT_EQ(value_text(u32s_value(std::vector<uint32_t>{1, 2, 3}), 16), "3 x u32 [1, ...]");
   const std::string many = value_text(u32s_value(std::vector<uint32_t>(1000, 7)), 30);
   EXPECT_LE(many.size(), 30u);
   EXPECT_TRUE(many.ends_with(", ...]"));

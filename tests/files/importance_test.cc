@@ -249,6 +249,7 @@ TEST(Importance, RefusesDamageOfTheOlderForm) {
   expect_refused(whole + "x", "expected one of 6");
   expect_refused(bytes_of(int32_t{1}) + entry(std::string(64, 'a'), 1, {1}), "64 bytes");
   expect_refused(bytes_of(int32_t{1}) + entry("", 1, {1, 2}), "0 bytes");
+  expect_refused(bytes_of(int32_t{1}) + entry("blk\xe8t", 1, {1, 2}), "not valid UTF-8");
   expect_refused(bytes_of(int32_t{1}) + entry("a", -1, {1}), "-1 calls");
   expect_refused(bytes_of(int32_t{2}) + entry("a", 1, {1}) + entry("a", 1, {1}), "has a twice");
 }
