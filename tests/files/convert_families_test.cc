@@ -271,6 +271,13 @@ TEST(Convert, Gpt2) {
 
   m.config["activation_function"] = "relu";
   expect_refused(m, Code::unsupported_model, "activation_function relu");
+  m.config["activation_function"] = "gelu_new";
+  MadeTensor& narrow = m.tensor("transformer.h.0.attn.c_proj.weight");
+  narrow.type = "F8_E4M3";
+  narrow.bytes = std::string(kWidth * kWidth, '\x38');
+  m.config["quantization_config"] = {{"quant_method", "fp8"}};
+  m.add(narrow.name + "_scale", {1});
+  expect_refused(m, Code::unsupported_model, "stored transposed");
 }
 
 TEST(Convert, Lfm2) {
