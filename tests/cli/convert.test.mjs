@@ -1,6 +1,6 @@
 // Tests of `sluice convert`: a folder that the test makes becomes a file that runs.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { events, sluice, temporaryDirectory } from './helpers.mjs';
@@ -134,6 +134,39 @@ describe('sluice convert', () => {
     refused(folder(), 'invalid_argument', 2, /expected auto, F32/, '--type', 'Q9');
     assert.equal(existsSync(to), false);
     assert.deepEqual(readdirSync(directory), []);
+  });
+
+  it('says which file of the folder is none', () => {
+    const to = join(temporaryDirectory(), 'small.gguf');
+    const refused = (from, reason) => {
+      const { status, err } = sluice(['convert', from, to]);
+      assert.equal(status, 3);
+      assert.match(err, reason);
+    };
+    const empty = folder();
+    writeFileSync(join(empty, 'tokenizer.json'), '');
+    refused(empty, /tokenizer\.json: it is empty; a file of a Hugging Face model is expected/);
+    // A cache has links to what it doesn't hold.
+    const dangling = folder();
+    symlinkSync('missing', join(dangling, 'tokenizer_config.json'));
+    refused(dangling, /can't open .*tokenizer_config\.json: No such file/);
+  });
+
+  it('writes over no file of the folder that it converts', () => {
+    const from = folder();
+    const model = join(from, 'model.safetensors');
+    const before = readFileSync(model);
+    const link = join(temporaryDirectory(), 'link.gguf');
+    symlinkSync(model, link);
+    for (const to of [model, link]) {
+      const { status, err } = sluice(['convert', from, to]);
+      assert.equal(status, 2);
+      assert.match(err, /it is model\.safetensors of the folder that is converted; give/);
+    }
+    assert.deepEqual(readFileSync(model), before);
+    const inside = join(from, 'small.gguf');
+    for (const time of ['first', 'second'])
+      assert.equal(sluice(['convert', from, inside]).status, 0, time);
   });
 
   it('keeps an older file of the name when it fails', () => {
