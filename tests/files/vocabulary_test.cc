@@ -490,6 +490,11 @@ TEST(Vocabulary, SpacePrefix) {
   EXPECT_EQ(metaspace("never"), 0);
   EXPECT_EQ(metaspace("first"), -1);
   EXPECT_EQ(metaspace("always"), -1);
+  made.tokenizer["pre_tokenizer"].erase("split");  // divides at spaces, where no token goes on
+  EXPECT_EQ(prefix(), -1);
+  made.tokenizer["model"]["vocab"]["▁▁"] = made.size();
+  expect_refused(made, made.size(), Code::unsupported_model, "Metaspace");
+  made.tokenizer["model"]["vocab"].erase("▁▁");
   made.tokenizer_config["add_prefix_space"] = false;
   EXPECT_EQ(metaspace("always"), 0);
   // Splitting at spaces that are still there.
