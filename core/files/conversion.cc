@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <span>
 
 #include "base/format.h"
@@ -78,6 +79,9 @@ void Conversion::set(std::string_view name, uint64_t value) {
   set(name, u32_value(static_cast<uint32_t>(value)));
 }
 void Conversion::set(std::string_view name, double value) {
+  if (!(value >= 0 && value <= std::numeric_limits<float>::max()))
+    return config.refuse(Code::bad_file, "config.json gives ", key(name), " the value ", value,
+                         "; a number from 0 to 3.4e38 is expected");
   set(name, f32_value(static_cast<float>(value)));
 }
 

@@ -158,10 +158,18 @@ void limit_to_window(Conversion& c, ModelSizes& s) {
   s.context = window;
 }
 
-// Windows that a switch turns on, for some layers.
+// Windows that a switch turns on for the layers from max_window_layers on. Where the config has
+// layer_types, those decide.
 void refuse_windows(Conversion& c) {
-  c.config.must_be_flag("use_sliding_window", false);
-  c.config.ignore({"sliding_window", "max_window_layers"});
+  constexpr uint64_t kUsualFirst = 28;  // transformers' own
+  HfConfig& config = c.config;
+  const bool switched = config.flag("use_sliding_window", false);
+  const uint64_t first =
+      config.integer_or_0({"max_window_layers"}, HfConfig::kMostContext, kUsualFirst);
+  config.ignore({"sliding_window"});
+  if (switched && !config.has("layer_types") &&
+      first < config.integer({"num_hidden_layers"}, HfConfig::kMostLayers))
+    config.cannot_express("use_sliding_window", "true");
 }
 
 Experts read_experts(Conversion& c, HfConfig::Names count) {
@@ -212,7 +220,8 @@ void convert_qwen3(Conversion& c, Type type) {
 
 void convert_qwen3moe(Conversion& c, Type type) {
   HfConfig& config = c.config;
-  refuse_windows(c);
+  config.must_be_flag("use_sliding_window", false);  // for all layers
+  config.ignore({"sliding_window", "max_window_layers"});
   config.must_be_flag("norm_topk_prob", true);
   if (config.integer({"decoder_sparse_step"}, HfConfig::kMostLayers, 1) != 1)
     config.cannot_express("decoder_sparse_step", "other than 1");

@@ -216,6 +216,13 @@ TEST(ConvertRefuses, WhatAConfigSays) {
           Code::unsupported_model, "twist");
   refused("rope_scaling", {{"rope_type", "linear"}}, Code::bad_file, "factor");
   refused("rope_scaling", 7, Code::bad_file, "no object");
+  refused("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}, {"attention_factor", -1.0}},
+          Code::bad_file, "attention_factor");
+  refused("rope_scaling",
+          {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 1e11}},
+          Code::bad_file, "original_max_position_embeddings");
+  for (const double epsilon : {-1e-5, 1e300})
+    refused("rms_norm_eps", epsilon, Code::bad_file, "layer_norm_rms_epsilon the value");
   unsupported("layer_types", {"full_attention", "sliding_attention"});
   const auto damaged = [&](const char* key, const ordered_json& value) {
     refused(key, value, Code::bad_file, key);
