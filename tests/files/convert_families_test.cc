@@ -214,6 +214,13 @@ TEST(Convert, Experts) {
   expect_runs(fused);
   f.config["norm_topk_prob"] = false;
   expect_refused(f, Code::unsupported_model, "norm_topk_prob");
+  // What transformers takes where the config says nothing.
+  f.config.erase("norm_topk_prob");
+  expect_refused(f, Code::unsupported_model, "norm_topk_prob");
+  m.config.erase("rms_norm_eps");
+  const Converted plain = convert_made(m);
+  EXPECT_EQ(plain.real("llama.attention.layer_norm_rms_epsilon"), 1e-5f);
+  EXPECT_EQ(plain.real("llama.rope.freq_base"), 1e6);
 }
 
 TEST(Convert, Gpt2) {
