@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <span>
 
 #include "base/format.h"
@@ -78,6 +79,9 @@ void Conversion::set(std::string_view name, uint64_t value) {
   set(name, u32_value(static_cast<uint32_t>(value)));
 }
 void Conversion::set(std::string_view name, double value) {
+  if (!(value >= 0 && value <= std::numeric_limits<float>::max()))
+    return config.refuse(Code::bad_file, "config.json gives ", key(name), " the value ", value,
+                         "; a number from 0 to 3.4e38 is expected");
   set(name, f32_value(static_cast<float>(value)));
 }
 
@@ -122,14 +126,13 @@ bool Conversion::find_scale(const std::string& name, const SafeTensor& tensor, R
     return false;
   }
   const uint64_t rows = tensor.shape[0], columns = tensor.shape[1];
-  recipe.scale_rows = rows;
-  recipe.scale_columns = columns;
+  uint64_t scale_rows = rows, scale_columns = columns;
   if (scales->elements() != 1) {
     const bool by_block = blocks && scale_block_.size() == 2;
-    recipe.scale_rows = by_block ? scale_block_[0] : 1;
-    recipe.scale_columns = by_block ? scale_block_[1] : columns;
-    const uint64_t down = (rows + recipe.scale_rows - 1) / recipe.scale_rows;
-    const uint64_t across = (columns + recipe.scale_columns - 1) / recipe.scale_columns;
+    scale_rows = by_block ? scale_block_[0] : 1;
+    scale_columns = by_block ? scale_block_[1] : columns;
+    const uint64_t down = (rows + scale_rows - 1) / scale_rows;
+    const uint64_t across = (columns + scale_columns - 1) / scale_columns;
     const std::vector<uint64_t> expected = {down, across};
     const bool vector = across == 1 && scales->shape == std::vector<uint64_t>{down};
     if (scales->shape != expected && !vector) {
@@ -138,6 +141,18 @@ bool Conversion::find_scale(const std::string& name, const SafeTensor& tensor, R
       return false;
     }
   }
+  // Experts become one tensor, and turned matrices are read by columns.
+  const bool like_others = recipe.scale_rows == 0 || (recipe.scale_rows == scale_rows &&
+                                                      recipe.scale_columns == scale_columns);
+  if (!like_others || recipe.transposed) {
+    config.refuse(Code::unsupported_model, "the scales ", printable(scales->name),
+                  " have the shape ", shown(scales->shape),
+                  like_others ? ", of a matrix that is stored transposed; that can't be converted"
+                              : "; those of the expert before it have another");
+    return false;
+  }
+  recipe.scale_rows = scale_rows;
+  recipe.scale_columns = scale_columns;
   piece.scale = scale.tensor;
   return true;
 }
@@ -177,9 +192,9 @@ bool Conversion::add(const std::string& to, const std::string& from, std::vector
     config.refuse(Code::bad_file, "tensor ", printable(tensor->name), " is empty");
     return false;
   }
+  recipe.transposed = how.transposed;
   if (!find_scale(from, *tensor, recipe, piece)) return false;
   recipe.pieces = {piece};
-  recipe.transposed = how.transposed;
   recipe.change = how.change;
   recipe.row_order = std::move(how.row_order);
   recipe.column_order = std::move(how.column_order);

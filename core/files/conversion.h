@@ -53,7 +53,8 @@ class Conversion {
   std::string key(std::string_view name) const { return architecture + "." + std::string(name); }
   void set(std::string_view name, MetadataValue value);
   void set(std::string_view name, uint64_t value);  // u32
-  void set(std::string_view name, double value);    // f32
+  // f32. Refuses what is below 0, or more than an f32 holds.
+  void set(std::string_view name, double value);
 
   // --- tensors -------------------------------------------------------------------------------
   struct How {

@@ -233,8 +233,8 @@ void convert_gemma4(Conversion& c, Type type) {
   set_head_dim(c, global.head_dim);
   set_file_type(c, type);
   c.set("attention.sliding_window", window);
-  if (const auto cap = config.number({"final_logit_softcapping"}); cap && *cap != 0)
-    c.set("final_logit_softcapping", *cap);
+  // llama.cpp takes a cap of 30 where there is no key; 0 is none.
+  c.set("final_logit_softcapping", config.number({"final_logit_softcapping"}, 0));
   c.set("attention.shared_kv_layers", shared);
   c.set("embedding_length_per_layer_input", inputs);
   c.set("attention.sliding_window_pattern", bools_value(local));

@@ -33,6 +33,8 @@ struct Kind {
   std::string_view scaling = "";  // types of RoPE that the family may have
   uint64_t head_dim = 0;          // where the config has none; 0: width / heads
   std::string_view experts = "";  // where a layer has them: "block_sparse_moe."
+  double epsilon = 1e-6;          // where the config has none
+  double theta = 1e4;             // likewise; readers of GGUF take 1e4, too
 };
 
 // Experts as transformers has them: a matrix each, or all in one tensor.
@@ -104,10 +106,11 @@ void convert_like_llama(Conversion& c, Type type, const Kind& kind, ModelSizes s
                          .mlp = config.flag("mlp_bias", false)};
   set_sizes(c, s);
   HfRope rope = read_rope_config(c);
+  if (!rope.theta && kind.theta != 1e4) rope.theta = kind.theta;
   if (rope.partial.value_or(1) != 1)
     config.cannot_express("partial_rotary_factor", concat(*rope.partial));
   std::vector<float> factors = set_rope(c, rope, s, kind.scaling);
-  c.set("attention.layer_norm_rms_epsilon", config.number({"rms_norm_eps"}, 1e-6));
+  c.set("attention.layer_norm_rms_epsilon", config.number({"rms_norm_eps"}, kind.epsilon));
   if (e.n > 0) {
     c.set("expert_count", e.n);
     c.set("expert_used_count", e.used);
@@ -158,10 +161,18 @@ void limit_to_window(Conversion& c, ModelSizes& s) {
   s.context = window;
 }
 
-// Windows that a switch turns on, for some layers.
+// Windows that a switch turns on for the layers from max_window_layers on. Where the config has
+// layer_types, those decide.
 void refuse_windows(Conversion& c) {
-  c.config.must_be_flag("use_sliding_window", false);
-  c.config.ignore({"sliding_window", "max_window_layers"});
+  constexpr uint64_t kUsualFirst = 28;  // transformers' own
+  HfConfig& config = c.config;
+  const bool switched = config.flag("use_sliding_window", false);
+  const uint64_t first =
+      config.integer_or_0({"max_window_layers"}, HfConfig::kMostContext, kUsualFirst);
+  config.ignore({"sliding_window"});
+  if (switched && !config.has("layer_types") &&
+      first < config.integer({"num_hidden_layers"}, HfConfig::kMostLayers))
+    config.cannot_express("use_sliding_window", "true");
 }
 
 Experts read_experts(Conversion& c, HfConfig::Names count) {
@@ -191,7 +202,9 @@ void convert_mixtral(Conversion& c, Type type) {
   const Kind kind = {.permuted = true,
                      .has_vocab = true,
                      .scaling = kAllScaling,
-                     .experts = renamed ? "mlp." : "block_sparse_moe."};
+                     .experts = renamed ? "mlp." : "block_sparse_moe.",
+                     .epsilon = 1e-5,
+                     .theta = 1e6};
   ModelSizes s = read_sizes(c);
   limit_to_window(c, s);
   Experts e = read_experts(c, {"num_local_experts", "num_experts"});
@@ -212,8 +225,9 @@ void convert_qwen3(Conversion& c, Type type) {
 
 void convert_qwen3moe(Conversion& c, Type type) {
   HfConfig& config = c.config;
-  refuse_windows(c);
-  config.must_be_flag("norm_topk_prob", true);
+  config.must_be_flag("use_sliding_window", false);  // for all layers
+  config.ignore({"sliding_window", "max_window_layers"});
+  if (!config.flag("norm_topk_prob", false)) config.cannot_express("norm_topk_prob", "false");
   if (config.integer({"decoder_sparse_step"}, HfConfig::kMostLayers, 1) != 1)
     config.cannot_express("decoder_sparse_step", "other than 1");
   config.must_be_unset("mlp_only_layers");

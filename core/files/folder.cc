@@ -1,7 +1,9 @@
 #include "files/folder.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/format.h"
@@ -23,8 +25,20 @@ bool is_inner_name(const std::string& file) {
              : is_plain_name(file.substr(0, slash)) && is_plain_name(file.substr(slash + 1));
 }
 
+Result<std::unique_ptr<ByteSource>> open_part(Folder& folder, const std::string& file) {
+  constexpr std::string_view kPointer = "version https://git-lfs.github.com/spec/";
+  SLUICE_ASSIGN(auto source, folder.open(file));
+  if (source->size() < kPointer.size()) return source;
+  std::array<uint8_t, kPointer.size()> begin = {};
+  SLUICE_TRY(source->read(0, begin));
+  if (!std::ranges::equal(begin, kPointer)) return source;
+  return fail(Code::bad_file, printable(file),
+              " is a pointer of Git LFS, not the file that it stands for; run git lfs pull in the "
+              "folder, or download the file");
+}
+
 Result<std::string> read_whole(Folder& folder, const std::string& file, uint64_t max_bytes) {
-  SLUICE_ASSIGN(const auto source, folder.open(file));
+  SLUICE_ASSIGN(const auto source, open_part(folder, file));
   if (source->size() > max_bytes)
     return fail(Code::bad_file, printable(file), " has ", source->size(), " bytes; at most ",
                 max_bytes, " are expected");

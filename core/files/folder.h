@@ -30,7 +30,10 @@ bool is_plain_name(const std::string& file);
 // The same of one that may be in a folder of that folder: two plain names with "/" between them.
 bool is_inner_name(const std::string& file);
 
-// All of a small file. Fails as open() does, or with bad_file if it has more than `max_bytes`.
+// Opens a file. Fails as Folder::open() does, or with bad_file if the file is a pointer of Git LFS,
+// which a clone has where large files weren't downloaded.
+Result<std::unique_ptr<ByteSource>> open_part(Folder& folder, const std::string& file);
+// All of a small file. Fails as open_part() does, or with bad_file if it has more than `max_bytes`.
 Result<std::string> read_whole(Folder& folder, const std::string& file, uint64_t max_bytes);
 // The same, or nothing if it isn't there.
 Result<std::optional<std::string>> read_if_there(Folder& folder, const std::string& file,

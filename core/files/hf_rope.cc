@@ -90,6 +90,17 @@ double needed(Conversion& c, const HfRope& rope, std::string_view name) {
   return 1;
 }
 
+// The context that the model had before it was made longer.
+double original_context(Conversion& c, const HfRope& rope, double fallback) {
+  constexpr const char* kName = "original_max_position_embeddings";
+  const auto value = c.config.number_in(*rope.scaling, kName);
+  if (!value) return fallback;
+  if (*value >= 1 && *value <= static_cast<double>(HfConfig::kMostContext)) return *value;
+  c.config.refuse(Code::bad_file, "config.json has ", kName, " ", *value, "; a number from 1 to ",
+                  HfConfig::kMostContext, " is expected");
+  return 1;
+}
+
 // llama3: what divides the frequency of each pair. In f32, as transformers computes them.
 std::vector<float> llama3_factors(Conversion& c, const HfRope& rope, uint64_t head_dim) {
   const auto factor = static_cast<float>(needed(c, rope, "factor"));
@@ -134,10 +145,10 @@ std::vector<float> factors_of(Conversion& c, const HfRope& rope, const char* nam
 
 void set_longrope(Conversion& c, const HfRope& rope, const ModelSizes& s) {
   HfConfig& config = c.config;
-  double before = static_cast<double>(
-      config.integer({"original_max_position_embeddings"}, HfConfig::kMostContext, s.context));
-  if (rope.scaling->contains("original_max_position_embeddings"))
-    before = needed(c, rope, "original_max_position_embeddings");
+  const double before =
+      original_context(c, rope,
+                       static_cast<double>(config.integer({"original_max_position_embeddings"},
+                                                          HfConfig::kMostContext, s.context)));
   const auto longer = static_cast<double>(s.context) / before;
   const double factor =
       config.number_in(*rope.scaling, "attention_factor")
@@ -165,14 +176,13 @@ std::vector<float> set_rope(Conversion& c, const HfRope& rope, const ModelSizes&
     const double factor = needed(c, rope, "factor");
     c.set("rope.scaling.type", text_value("yarn"));
     c.set("rope.scaling.factor", factor);
-    const double before = rope.scaling->contains("original_max_position_embeddings")
-                              ? needed(c, rope, "original_max_position_embeddings")
-                              : static_cast<double>(sizes.context);
+    const double before = original_context(c, rope, static_cast<double>(sizes.context));
     c.set("rope.scaling.original_context_length", static_cast<uint64_t>(before));
     // The factor of a config is the whole one. Readers of GGUF multiply theirs with
     // 1 + 0.1 ln(factor).
-    if (const auto whole = config.number_in(*rope.scaling, "attention_factor"))
-      c.set("rope.scaling.attn_factor", *whole / (factor > 1 ? 1 + 0.1 * log_f64(factor) : 1.0));
+    if (config.number_in(*rope.scaling, "attention_factor"))
+      c.set("rope.scaling.attn_factor",
+            needed(c, rope, "attention_factor") / (factor > 1 ? 1 + 0.1 * log_f64(factor) : 1.0));
     // Only some architectures' readers know these two, and not all of theirs are the usual ones.
     for (const auto& [name, usual] : {std::pair{"beta_fast", 32.0}, std::pair{"beta_slow", 1.0}}) {
       const double value = config.number_in(*rope.scaling, name).value_or(usual);

@@ -93,7 +93,7 @@ Status HfWeights::open_shards(Folder& folder, const std::string& index) {
 }
 
 Status HfWeights::add_file(Folder& folder, const std::string& file) {
-  auto source = folder.open(file);
+  auto source = open_part(folder, file);
   if (!source) return in_file(file, source.error());
   auto tensors = read_safetensors(**source);
   if (!tensors) return in_file(file, tensors.error());

@@ -215,8 +215,17 @@ bool prepends(const HubJson& metaspace) {
   return scheme != nullptr ? *scheme != "never" : is_set(metaspace, "add_prefix_space", true);
 }
 
-// Of vocabularies with U+2581: sets whether a space comes in front. False: some step is unknown.
-bool read_space_rules(const std::vector<const HubJson*>& normalizers,
+// Whether a token has U+2581 behind its beginning, like two spaces in a row.
+bool has_inner_spaces(const TokenizerJson& tokenizer) {
+  for (size_t i = 0; i < tokenizer.tokens.size(); ++i)
+    if (tokenizer.tokens[i].find(kSpaceSign, 1) != std::string_view::npos) return true;
+  return false;
+}
+
+// Of vocabularies with U+2581: sets whether a space comes in front. False: some step is unknown, or
+// one divides texts at spaces where tokens reach over them.
+bool read_space_rules(const TokenizerJson& tokenizer,
+                      const std::vector<const HubJson*>& normalizers,
                       const std::vector<const HubJson*>& pre_tokenizers, bool& space_prefix) {
   bool replaced = false;
   for (const HubJson* step : normalizers) {
@@ -235,6 +244,7 @@ bool read_space_rules(const std::vector<const HubJson*>& normalizers,
     if (type_of(*step) == "Metaspace" && sign != nullptr && *sign == kSpaceSign) {
       replaced = true;
       space_prefix = space_prefix || prepends(*step);
+      if (is_set(*step, "split", true) && has_inner_spaces(tokenizer)) return false;
     } else if (type_of(*step) != "Split" || pattern == nullptr || *pattern != " " || !replaced) {
       return false;  // by spaces it splits nothing when there are none left
     }
@@ -319,7 +329,7 @@ Result<TextRules> find_text_rules(const TokenizerJson& tokenizer, VocabularyKind
   if (kind == VocabularyKind::word_piece) {
     known = read_bert_rules(normalizers, pre_tokenizers, out);
   } else {
-    known = read_space_rules(normalizers, pre_tokenizers, out.space_prefix);
+    known = read_space_rules(tokenizer, normalizers, pre_tokenizers, out.space_prefix);
     if (kind == VocabularyKind::spaces) {
       out.pre = "default";
     } else {

@@ -19,7 +19,7 @@ constexpr size_t kMaxRead = size_t{1} << 30;  // Linux reads 2 GB at most, macOS
 
 }  // namespace
 
-Result<File> File::open(const std::string& path) {
+Result<File> File::open(const std::string& path, std::string_view expected) {
   // Without O_NONBLOCK, opening a named pipe waits for a writer.
   File file(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.descriptor_ < 0) {
@@ -31,8 +31,9 @@ Result<File> File::open(const std::string& path) {
   };
   struct stat info;
   if (::fstat(file.descriptor_, &info) != 0) return refuse(std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) return refuse("it is no regular file; a GGUF file is expected");
-  if (info.st_size == 0) return refuse("it is empty; a GGUF file is expected");
+  if (!S_ISREG(info.st_mode))
+    return refuse(concat("it is no regular file; ", expected, " is expected"));
+  if (info.st_size == 0) return refuse(concat("it is empty; ", expected, " is expected"));
   file.size_ = static_cast<uint64_t>(info.st_size);
   return file;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,9 @@ namespace sluice {
 class File {
  public:
   // Fails with bad_file and the system's reason if the file can't be opened, isn't a regular file
-  // or is empty. Doesn't wait, not even for the writer of a pipe.
-  static Result<File> open(const std::string& path);
+  // or is empty; `expected` says what it should be. Doesn't wait, not even for the writer of a
+  // pipe.
+  static Result<File> open(const std::string& path, std::string_view expected = "a GGUF file");
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   ~File();

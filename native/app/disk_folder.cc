@@ -24,6 +24,19 @@ Result<DiskFolder> DiskFolder::at(const std::string& path) {
   return DiskFolder(path);
 }
 
+Status DiskFolder::check_apart(const std::string& path) const {
+  std::error_code error;
+  for (fs::directory_iterator entry(path_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code unequal;
+    if (entry->path().extension() != ".gguf" && fs::equivalent(entry->path(), path, unequal))
+      return fail(Code::invalid_argument, "can't write ", printable(path, kMaxShownPath),
+                  ": it is ", printable(entry->path().filename().string()),
+                  " of the folder that is converted; give the new file another name");
+  }
+  return {};
+}
+
 std::string DiskFolder::name() const {
   std::error_code error;
   fs::path path = fs::canonical(path_, error);
@@ -33,13 +46,14 @@ std::string DiskFolder::name() const {
 
 bool DiskFolder::has(const std::string& file) {
   std::error_code error;
-  return is_inner_name(file) && fs::exists(fs::path(path_) / file, error);
+  if (!is_inner_name(file)) return false;
+  return fs::symlink_status(fs::path(path_) / file, error).type() != fs::file_type::not_found;
 }
 
 Result<std::unique_ptr<ByteSource>> DiskFolder::open(const std::string& file) {
   if (!is_inner_name(file))
     return fail(Code::bad_file, "a folder can have no file ", printable(file));
-  SLUICE_ASSIGN(DiskFile source, DiskFile::open((fs::path(path_) / file).string()));
+  SLUICE_ASSIGN(DiskFile source, DiskFile::open((fs::path(path_) / file).string(), kPartOfModel));
   return std::make_unique<DiskFile>(std::move(source));
 }
 

@@ -19,8 +19,8 @@
 
 namespace sluice::cli {
 
-Result<DiskFile> DiskFile::open(const std::string& path) {
-  SLUICE_ASSIGN(File file, File::open(path));
+Result<DiskFile> DiskFile::open(const std::string& path, std::string_view expected) {
+  SLUICE_ASSIGN(File file, File::open(path, expected));
   return DiskFile(std::move(file));
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/descriptor_io.h"
@@ -18,7 +19,7 @@ namespace sluice::cli {
 class DiskFile final : public ByteSource {
  public:
   // Fails with bad_file, as File::open does.
-  static Result<DiskFile> open(const std::string& path);
+  static Result<DiskFile> open(const std::string& path, std::string_view expected = "a GGUF file");
   uint64_t size() const override { return file_.size(); }
   Status read(uint64_t at, std::span<uint8_t> out) override;
 

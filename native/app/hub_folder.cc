@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "app/diagnostics.h"
+#include "app/disk_folder.h"
 #include "app/downloads.h"
 #include "app/file_bytes.h"
 #include "app/signals.h"
@@ -37,7 +38,7 @@ Result<std::unique_ptr<ByteSource>> HubFolder::open(const std::string& file) {
   const auto found = paths_.find(file);
   if (found == paths_.end())
     return fail(Code::bad_file, name_, " has no file ", printable(file, 300));
-  auto source = DiskFile::open(found->second);
+  auto source = DiskFile::open(found->second, kPartOfModel);
   if (source) return std::make_unique<DiskFile>(std::move(*source));
   // The path is a name that says nothing.
   Error error = std::move(source).error();

@@ -111,6 +111,7 @@ Result<std::unique_ptr<Folder>> open_folder(const Arguments& arguments) {
   if (arguments.download.refresh || !arguments.download.sha256.empty())
     return fail(Code::invalid_argument, "--sha256 and --refresh are for what is downloaded");
   SLUICE_ASSIGN(DiskFolder folder, DiskFolder::at(arguments.folder));
+  SLUICE_TRY(folder.check_apart(arguments.out));
   return std::make_unique<DiskFolder>(std::move(folder));
 }
 

@@ -143,7 +143,7 @@ Result<int> quantize_model(QuantizeArguments& options) {
   Importance importance;
   if (!options.quantize.importance_file.empty()) {
     const std::string& path = options.quantize.importance_file;
-    SLUICE_ASSIGN(DiskFile file, DiskFile::open(path));
+    SLUICE_ASSIGN(DiskFile file, DiskFile::open(path, "an importance matrix"));
     auto read = read_importance(file);
     if (!read) {
       read.error().message = concat(printable(path, kMaxShownPath), ": ", read.error().message);

@@ -1,6 +1,13 @@
 // Tests of `sluice convert`: a folder that the test makes becomes a file that runs.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { events, sluice, temporaryDirectory } from './helpers.mjs';
@@ -74,6 +81,59 @@ function folder(changes = {}) {
   return path;
 }
 
+/** A folder of DistilBERT, which fills in masked words and goes on from no prompt. */
+function maskedFolder() {
+  const path = join(temporaryDirectory(), 'small-masked');
+  mkdirSync(path);
+  const vocab = Object.fromEntries(
+    ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'a', '##b'].map((text, id) => [text, id]),
+  );
+  const rows = Object.keys(vocab).length;
+  const at = 'distilbert.transformer.layer.0.';
+  const shapes = {
+    'distilbert.embeddings.word_embeddings.weight': [rows, width],
+    'distilbert.embeddings.position_embeddings.weight': [16, width],
+    'vocab_projector.bias': [rows],
+  };
+  const linear = ['attention.q_lin', 'attention.k_lin', 'attention.v_lin', 'attention.out_lin'];
+  for (const name of [...linear, 'ffn.lin1', 'ffn.lin2']) {
+    shapes[`${at}${name}.weight`] = [width, width];
+    shapes[`${at}${name}.bias`] = [width];
+  }
+  shapes['vocab_transform.weight'] = [width, width];
+  shapes['vocab_transform.bias'] = [width];
+  for (const name of [
+    'distilbert.embeddings.LayerNorm',
+    `${at}sa_layer_norm`,
+    `${at}output_layer_norm`,
+    'vocab_layer_norm',
+  ]) {
+    shapes[`${name}.weight`] = [width];
+    shapes[`${name}.bias`] = [width];
+  }
+  const config = {
+    architectures: ['DistilBertForMaskedLM'],
+    activation: 'gelu',
+    dim: width,
+    hidden_dim: width,
+    n_heads: 2,
+    n_layers: 1,
+    max_position_embeddings: 16,
+    vocab_size: rows,
+  };
+  const words = {
+    added_tokens: [],
+    normalizer: { type: 'BertNormalizer', lowercase: true },
+    pre_tokenizer: { type: 'BertPreTokenizer' },
+    post_processor: { type: 'BertProcessing', sep: ['[SEP]', 3], cls: ['[CLS]', 2] },
+    model: { type: 'WordPiece', unk_token: '[UNK]', continuing_subword_prefix: '##', vocab },
+  };
+  writeFileSync(join(path, 'config.json'), JSON.stringify(config));
+  writeFileSync(join(path, 'tokenizer.json'), JSON.stringify(words));
+  writeFileSync(join(path, 'model.safetensors'), safetensors(shapes));
+  return path;
+}
+
 describe('sluice convert', () => {
   it('makes a file that runs', () => {
     const from = folder();
@@ -87,6 +147,14 @@ describe('sluice convert', () => {
     );
     assert.equal(sluice(['run', to, '-p', 'the', '-n', '2', '--temp', '0']).status, 0);
     assert.match(sluice(['inspect', to]).out, /Small Model/);
+  });
+
+  it('names a command that the model fits', () => {
+    const to = join(temporaryDirectory(), 'masked.gguf');
+    const { status, out, err } = sluice(['convert', maskedFolder(), to]);
+    assert.equal(status, 0, err);
+    assert.match(out, /; try: sluice inspect .*masked\.gguf\n$/);
+    assert.match(err, /other programs refuse the file/);
   });
 
   it('tells of it in JSON, and gives the file a name', () => {
@@ -134,6 +202,39 @@ describe('sluice convert', () => {
     refused(folder(), 'invalid_argument', 2, /expected auto, F32/, '--type', 'Q9');
     assert.equal(existsSync(to), false);
     assert.deepEqual(readdirSync(directory), []);
+  });
+
+  it('says which file of the folder is none', () => {
+    const to = join(temporaryDirectory(), 'small.gguf');
+    const refused = (from, reason) => {
+      const { status, err } = sluice(['convert', from, to]);
+      assert.equal(status, 3);
+      assert.match(err, reason);
+    };
+    const empty = folder();
+    writeFileSync(join(empty, 'tokenizer.json'), '');
+    refused(empty, /tokenizer\.json: it is empty; a file of a Hugging Face model is expected/);
+    // A cache has links to what it doesn't hold.
+    const dangling = folder();
+    symlinkSync('missing', join(dangling, 'tokenizer_config.json'));
+    refused(dangling, /can't open .*tokenizer_config\.json: No such file/);
+  });
+
+  it('writes over no file of the folder that it converts', () => {
+    const from = folder();
+    const model = join(from, 'model.safetensors');
+    const before = readFileSync(model);
+    const link = join(temporaryDirectory(), 'link.gguf');
+    symlinkSync(model, link);
+    for (const to of [model, link]) {
+      const { status, err } = sluice(['convert', from, to]);
+      assert.equal(status, 2);
+      assert.match(err, /it is model\.safetensors of the folder that is converted; give/);
+    }
+    assert.deepEqual(readFileSync(model), before);
+    const inside = join(from, 'small.gguf');
+    for (const time of ['first', 'second'])
+      assert.equal(sluice(['convert', from, inside]).status, 0, time);
   });
 
   it('keeps an older file of the name when it fails', () => {

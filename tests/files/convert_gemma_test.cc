@@ -157,6 +157,9 @@ TEST(Convert, Gemma4) {
   EXPECT_EQ(c.number("gemma4.attention.key_length"), kGlobalDim);
   EXPECT_EQ(c.number("gemma4.attention.key_length_swa"), kHeadDim);
   expect_runs(c);
+  // Without a cap the key says so: llama.cpp would take 30.
+  m.config["final_logit_softcapping"] = nullptr;
+  EXPECT_EQ(convert_made(m).real("gemma4.final_logit_softcapping"), 0);
   m.config["enable_moe_block"] = true;
   expect_refused(m, Code::unsupported_model, "enable_moe_block");
 }

@@ -128,6 +128,38 @@ TEST(Convert, Fp8) {
   EXPECT_EQ(convert_made(m).values("blk.0.ffn_up.weight"), rows);
 }
 
+// One tensor is made of all experts, with one shape of scales.
+TEST(ConvertRefuses, ExpertsWhoseScalesDiffer) {
+  MadeModel experts = llama();
+  experts.config["architectures"] = {"MixtralForCausalLM"};
+  experts.config["num_local_experts"] = 2;
+  experts.config["num_experts_per_tok"] = 1;
+  for (uint64_t i = 0; i < kLayers; ++i) {
+    const std::string at = layer(i) + "block_sparse_moe.";
+    for (const char* part : {"gate", "up", "down"})
+      experts.remove(concat(layer(i), "mlp.", part, "_proj.weight"));
+    experts.add(at + "gate.weight", {2, kWidth});
+    for (const char* expert : {"experts.0.", "experts.1."}) {
+      experts.add(at + expert + "w1.weight", {kFf, kWidth});
+      experts.add(at + expert + "w3.weight", {kFf, kWidth});
+      experts.add(at + expert + "w2.weight", {kWidth, kFf});
+    }
+  }
+  const std::string at = layer(1) + "block_sparse_moe.experts.";
+  experts.config["quantization_config"] = {{"quant_method", "fp8"}};
+  for (const char* expert : {"0", "1"}) {
+    MadeTensor& narrow = experts.tensor(at + expert + ".w1.weight");
+    narrow.type = "F8_E4M3";
+    narrow.bytes = std::string(kFf * kWidth, '\x38');  // ones
+  }
+  experts.add(at + "0.w1.weight_scale_inv", {1});
+  experts.add(at + "1.w1.weight_scale_inv", {1});
+  expect_runs(convert_made(experts));
+  experts.remove(at + "1.w1.weight_scale_inv");
+  experts.add(at + "1.w1.weight_scale_inv", {kFf, 1});
+  expect_refused(experts, Code::unsupported_model, "those of the expert before it have another");
+}
+
 // --- what must be refused ------------------------------------------------------------------------
 
 TEST(ConvertRefuses, Classes) {
@@ -184,6 +216,13 @@ TEST(ConvertRefuses, WhatAConfigSays) {
           Code::unsupported_model, "twist");
   refused("rope_scaling", {{"rope_type", "linear"}}, Code::bad_file, "factor");
   refused("rope_scaling", 7, Code::bad_file, "no object");
+  refused("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}, {"attention_factor", -1.0}},
+          Code::bad_file, "attention_factor");
+  refused("rope_scaling",
+          {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 1e11}},
+          Code::bad_file, "original_max_position_embeddings");
+  for (const double epsilon : {-1e-5, 1e300})
+    refused("rms_norm_eps", epsilon, Code::bad_file, "layer_norm_rms_epsilon the value");
   unsupported("layer_types", {"full_attention", "sliding_attention"});
   const auto damaged = [&](const char* key, const ordered_json& value) {
     refused(key, value, Code::bad_file, key);

@@ -211,6 +211,17 @@ TEST(HfWeights, RefusesASingleFileBesideAnIndex) {
   expect_refused(folder, "and an index of other files");
 }
 
+// A clone without the large files has these in their place.
+TEST(HfWeights, RefusesPointersOfGitLfs) {
+  MemoryFolder folder = two_shards();
+  folder.files["model-00002-of-00002.safetensors"] =
+      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 988097824\n";
+  expect_refused(folder, "model-00002-of-00002.safetensors is a pointer of Git LFS");
+  folder = two_shards();
+  folder.files["model.safetensors.index.json"] = "version https://git-lfs.github.com/spec/v1\n";
+  expect_refused(folder, "model.safetensors.index.json is a pointer of Git LFS");
+}
+
 TEST(HfWeights, RefusesOtherForms) {
   MemoryFolder folder;
   expect_refused(folder, "neither model.safetensors nor");
