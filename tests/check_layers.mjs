@@ -31,7 +31,10 @@ const CORE = {
   engine: 'session',
   api: 'engine',
   '.': 'api',
-  files: 'text',
+  files: 'gguf',
+  'files/quantize': 'files',
+  'files/vocabulary': 'files text',
+  'files/convert': 'files/quantize files/vocabulary',
   measure: '. files',
 };
 /** The same for native/, which stands on the core's faces. */
@@ -60,7 +63,7 @@ let files = 0;
 const read = (path) => readFileSync(join(root, path), 'utf8');
 const includes_of = (path) =>
   [...read(path).matchAll(/^\s*#include\s+"([^"]+)"/gm)].map((m) => m[1]);
-const room_of = (path) => (path.includes('/') ? path.split('/')[0] : '.');
+const room_of = (path) => (path.includes('/') ? dirname(path) : '.');
 const mark_of = (path) => /^#pragma once\s+\/\/ (\w+)/m.exec(read(path))?.[1] ?? '';
 
 function sources(directory) {
@@ -80,9 +83,13 @@ function below(rooms, room, above = []) {
 const folder_of = (top, room) => (room === '.' ? top : `${top}/${room}`);
 
 function check_rooms(top, rooms) {
-  const found = readdirSync(join(root, top), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name);
+  const folders = (path) =>
+    readdirSync(join(root, path), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `${path}/${name}`);
+  const found = folders(top)
+    .flatMap((path) => [path, ...folders(path)])
+    .map((path) => path.slice(top.length + 1));
   for (const name of found)
     if (!(name in rooms)) problems.push(`${top}/${name} is no room that this test knows`);
   for (const name of Object.keys(rooms))

@@ -30,7 +30,7 @@ constexpr std::string_view kDatasetsKey = "imatrix.datasets";
 constexpr std::string_view kChunkCountKey = "imatrix.chunk_count";
 constexpr std::string_view kChunkSizeKey = "imatrix.chunk_size";
 // Those of the largest models with experts have half a gigabyte.
-constexpr uint64_t kMaxBytes = 1ull << 32;
+constexpr uint64_t kMaxFileBytes = 1ull << 32;
 constexpr uint64_t kMaxName = 63;  // bytes of a tensor's name (gguf/parser.cc)
 constexpr size_t kHeaderPiece = 1u << 16;
 constexpr std::string_view kMeasureAgain = ". Measure it again (sluice imatrix)";
@@ -264,9 +264,9 @@ const Importance::Matrix* Importance::find(std::string_view name) const {
 
 Result<Importance> read_importance(ByteSource& source) {
   const uint64_t bytes = source.size();
-  if (bytes > kMaxBytes)
+  if (bytes > kMaxFileBytes)
     return fail(Code::bad_file, "this file has ", human_bytes(bytes),
-                "; no importance matrix is larger than ", human_bytes(kMaxBytes));
+                "; no importance matrix is larger than ", human_bytes(kMaxFileBytes));
   std::array<char, 4> magic{};
   if (bytes >= magic.size())
     SLUICE_TRY(source.read(0, {reinterpret_cast<uint8_t*>(magic.data()), magic.size()}));

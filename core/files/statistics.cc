@@ -48,7 +48,7 @@ struct ChunkFigures {
   uint32_t least = UINT32_MAX, most = 0;  // keys
 };
 
-struct Scratch {
+struct ChunkScratch {
   std::vector<uint8_t> bytes;
   std::vector<float> values;
   std::vector<uint64_t> classes;
@@ -162,12 +162,12 @@ size_t bin_of(const TensorStatistics& statistics, float value) {
 
 // Goes through the tensor once. `each` is called on workers, `merge` on this thread, in order.
 template <typename Each, typename Merge>
-Status pass(const ChunkReader& reader, Pool& pool, std::vector<Scratch>& scratch, const Each& each,
-            const Merge& merge) {
+Status pass(const ChunkReader& reader, Pool& pool, std::vector<ChunkScratch>& scratch,
+            const Each& each, const Merge& merge) {
   for (uint64_t begin = 0; begin < reader.chunks(); begin += kBatch) {
     const uint64_t end = std::min(begin + kBatch, reader.chunks());
     SLUICE_TRY(for_chunks(pool, begin, end, [&](int worker, uint64_t chunk) -> Status {
-      Scratch& own = scratch[static_cast<size_t>(worker)];
+      ChunkScratch& own = scratch[static_cast<size_t>(worker)];
       SLUICE_ASSIGN(const auto values, reader.values(chunk, own.bytes, own.values));
       each(own, chunk - begin, values);
       return {};
@@ -185,8 +185,8 @@ Result<TensorStatistics> tensor_statistics(ByteSource& source, const Gguf& heade
   const ChunkReader reader(source, header.data_offset, tensor);
   TensorStatistics out;
   out.elements = reader.elements();
-  std::vector<Scratch> scratch(static_cast<size_t>(pool.size()));
-  for (Scratch& own : scratch) own.classes.resize(kClasses);
+  std::vector<ChunkScratch> scratch(static_cast<size_t>(pool.size()));
+  for (ChunkScratch& own : scratch) own.classes.resize(kClasses);
   const auto go_on = [&](uint64_t pass_number, uint64_t chunks) -> Status {
     const double part = static_cast<double>(chunks) / static_cast<double>(reader.chunks());
     const uint64_t done = pass_number * tensor.bytes +
@@ -201,7 +201,7 @@ Result<TensorStatistics> tensor_statistics(ByteSource& source, const Gguf& heade
   uint32_t least = UINT32_MAX, most = 0;
   SLUICE_TRY(pass(
       reader, pool, scratch,
-      [&](Scratch& own, uint64_t i, std::span<const float> values) {
+      [&](ChunkScratch& own, uint64_t i, std::span<const float> values) {
         figures[i] = figures_of(values, own.classes);
       },
       [&](uint64_t begin, uint64_t end) {
@@ -226,7 +226,7 @@ Result<TensorStatistics> tensor_statistics(ByteSource& source, const Gguf& heade
   out.rms = std::sqrt(moments.squares / n + moments.mean * moments.mean);
 
   std::vector<uint64_t> classes(kClasses);
-  for (const Scratch& own : scratch)
+  for (const ChunkScratch& own : scratch)
     for (size_t i = 0; i < kClasses; ++i) classes[i] += own.classes[i];
   const Ranks ranks = find_ranks(moments.n, classes);
   const size_t first = ranks.classes[ranks.ranks.front().slot];
@@ -237,7 +237,7 @@ Result<TensorStatistics> tensor_statistics(ByteSource& source, const Gguf& heade
   Fine fine(ranks.classes);
   SLUICE_TRY(pass(
       reader, pool, scratch,
-      [&](Scratch& own, uint64_t, std::span<const float> values) {
+      [&](ChunkScratch& own, uint64_t, std::span<const float> values) {
         for (const float value : values) {
           if (!std::isfinite(value)) continue;
           fine.count(key_of(value));
@@ -245,7 +245,7 @@ Result<TensorStatistics> tensor_statistics(ByteSource& source, const Gguf& heade
         }
       },
       [&](uint64_t, uint64_t end) { return go_on(1, end); }));
-  for (const Scratch& own : scratch) {
+  for (const ChunkScratch& own : scratch) {
     out.below += own.bins.front();
     out.above += own.bins.back();
     for (size_t i = 0; i < out.bins.size(); ++i) out.bins[i] += own.bins[i + 1];

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "files/folder.h"
+#include "files/convert/folder.h"
 
 namespace sluice::cli {
 

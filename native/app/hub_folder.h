@@ -9,7 +9,7 @@
 
 #include "app/model.h"
 #include "base/result.h"
-#include "files/folder.h"
+#include "files/convert/folder.h"
 
 namespace sluice::cli {
 

@@ -1,5 +1,5 @@
 // sluice convert: a Hugging Face folder as a GGUF file.
-#include "files/convert.h"
+#include "files/convert/convert.h"
 
 #include <chrono>
 #include <filesystem>

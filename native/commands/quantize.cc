@@ -1,5 +1,5 @@
 // sluice quantize: writes a model with its weights in another type.
-#include "files/quantize.h"
+#include "files/quantize/quantize.h"
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "files/quantize.h"
+#include "files/quantize/quantize.h"
 #include "gguf/gguf.h"
 
 namespace sluice::cli {

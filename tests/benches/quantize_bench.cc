@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "files/quantize_machines.h"
-#include "files/quantize_rows.h"
+#include "files/quantize/quantize_machines.h"
+#include "files/quantize/quantize_rows.h"
 #include "quant/quant.h"
 
 namespace sluice {

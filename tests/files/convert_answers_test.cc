@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "files/convert.h"
+#include "files/convert/convert.h"
 #include "make/hf_folder.h"
 #include "session/logits.h"
 #include "support/model_test.h"

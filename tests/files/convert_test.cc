@@ -1,5 +1,5 @@
 // Conversions: types of weights and of files, and what must be refused.
-#include "files/convert.h"
+#include "files/convert/convert.h"
 
 #include <gtest/gtest.h>
 

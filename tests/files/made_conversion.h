@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "files/convert.h"
+#include "files/convert/convert.h"
 #include "make/hf_folder.h"
 #include "support/model_test.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "files/quantize_rows.h"
+#include "files/quantize/quantize_rows.h"
 #include "gguf/gguf.h"
 #include "make/gguf_builder.h"
 #include "quant/quant.h"

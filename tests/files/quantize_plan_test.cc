@@ -9,8 +9,8 @@
 
 #include "base/format.h"
 #include "files/gguf_writer.h"
-#include "files/name_pattern.h"
-#include "files/quantize.h"
+#include "files/quantize/name_pattern.h"
+#include "files/quantize/quantize.h"
 #include "make/gguf_builder.h"
 #include "quant/quant.h"
 

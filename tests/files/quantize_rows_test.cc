@@ -1,4 +1,4 @@
-#include "files/quantize_rows.h"
+#include "files/quantize/quantize_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "base/half.h"
 #include "base/xxh64.h"
-#include "files/quantize_machines.h"
+#include "files/quantize/quantize_machines.h"
 #include "quant/quant.h"
 
 namespace sluice {

@@ -1,6 +1,6 @@
 // Whole files, quantized: the same bytes as llama-quantize's (its hashes are in ../shared, if that
 // is there), with any number of threads, and what happens when something fails.
-#include "files/quantize.h"
+#include "files/quantize/quantize.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include "base/half.h"
 #include "files/bytes.h"
 #include "files/gguf_writer.h"
-#include "files/quantize_rows.h"
+#include "files/quantize/quantize_rows.h"
 #include "gguf/model_parser.h"
 #include "make/gguf_builder.h"
 #include "make/split_models.h"

@@ -1,12 +1,12 @@
 // Headers of safetensors files, and folders with several of them: what must be refused.
-#include "files/safetensors.h"
+#include "files/convert/safetensors.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "files/hf_weights.h"
+#include "files/convert/hf_weights.h"
 #include "make/hf_folder.h"
 
 namespace sluice {

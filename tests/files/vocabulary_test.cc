@@ -1,6 +1,6 @@
 // Vocabularies of Hugging Face: the folders of ../shared against what llama.cpp's converter wrote
 // of them, and made ones of each kind, among them hostile ones.
-#include "files/vocabulary.h"
+#include "files/vocabulary/vocabulary.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/format.h"
-#include "files/sentencepiece.h"
+#include "files/vocabulary/sentencepiece.h"
 #include "make/gguf_builder.h"
 #include "make/vocabulary_files.h"
 #include "support/sha256.h"

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "files/convert.h"
+#include "files/convert/convert.h"
+#include "files/convert/hf_weights.h"
 #include "files/edit.h"
-#include "files/hf_weights.h"
 #include "files/importance.h"
-#include "files/name_pattern.h"
-#include "files/vocabulary.h"
+#include "files/quantize/name_pattern.h"
+#include "files/vocabulary/vocabulary.h"
 #include "fuzz_support.h"
 #include "make/hf_folder.h"
 

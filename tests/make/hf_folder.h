@@ -11,7 +11,7 @@
 
 #include "base/format.h"
 #include "base/half.h"
-#include "files/folder.h"
+#include "files/convert/folder.h"
 #include "make/gguf_builder.h"
 #include "make/vocabulary_files.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "files/vocabulary.h"
+#include "files/vocabulary/vocabulary.h"
 #include "text/vocab.h"
 
 namespace sluice {
