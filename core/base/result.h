@@ -42,6 +42,7 @@ std::string_view code_name(Code code);
 //                                    little: bytes more, and its tokens
 //   storage_full       neededBytes, availableBytes, directory
 //   context_full       tokens (of the input, at least), room (the most that would do)
+//   invalid_argument   directory, where an output can't be written
 //   unsupported_model  architecture, tokenizer, tensor, or key and value
 //   unsupported_type   tensor, type
 //   download_failed, offline  url (without its query), status (HTTP)

@@ -281,6 +281,17 @@ Result<MetadataValue> read_array(std::string_view key, std::optional<ValueForm> 
   return out;
 }
 
+// The type that a value looks like, as a word: "u32", "i32", "f32", "bool" or "str".
+std::string_view likely_type(const std::string& text) {
+  for (const ValueType type : {ValueType::boolean, ValueType::u32, ValueType::i32, ValueType::u64,
+                               ValueType::i64, ValueType::f32}) {
+    if (!scalar_bytes(type, text)) continue;
+    for (const TypeWord& each : kTypeWords)
+      if (each.type == type) return each.word;
+  }
+  return "str";
+}
+
 Result<MetadataValue> read_value(const MetadataValue* old, std::string_view key,
                                  std::string_view text) {
   const std::string_view whole = text;
@@ -300,8 +311,8 @@ Result<MetadataValue> read_value(const MetadataValue* old, std::string_view key,
   if (form ? form->array : text.starts_with('[')) return read_array(key, form, text);
   if (!form) {
     return fail(Code::invalid_argument, printable(key),
-                " is new, so its value needs a type, as in ", printable(key),
-                "=str:", printable(whole),
+                " is new, so its value needs a type, as in ", printable(key), "=",
+                likely_type(std::string(whole)), ":", printable(whole),
                 "; types are u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, ",
                 "bool, str, and with [] arrays of them");
   }
@@ -349,10 +360,18 @@ Status check_readable(const Gguf& gguf, const std::string& header) {
   const auto taken = parser.push({reinterpret_cast<const uint8_t*>(header.data()), header.size()});
   const Status done = taken ? parser.finish() : std::unexpected(taken.error());
   if (done) return {};
-  return fail(Code::invalid_argument, "the file couldn't be read any more: ", done.error().message);
+  return fail(Code::invalid_argument,
+              "by this edit the file couldn't be read any more: ", done.error().message);
 }
 
 }  // namespace
+
+std::vector<std::string> well_known_keys() {
+  std::vector<std::string> keys;
+  for (const TypeWord& each : kKnownKeys)
+    if (!each.word.starts_with('*')) keys.emplace_back(each.word);
+  return keys;
+}
 
 Status edit_metadata(Gguf& gguf, const MetadataEdit& edit) {
   for (const std::string& key : edit.remove) {

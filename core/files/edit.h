@@ -27,6 +27,9 @@ struct MetadataEdit {
   std::optional<std::string> chat_template;  // tokenizer.chat_template
 };
 
+// Keys whose type is known by their name, those of an architecture left out.
+std::vector<std::string> well_known_keys();
+
 // Applies the edit to `gguf`. Fails with not_found if a key to be removed isn't there, else with
 // invalid_argument: a value that its type can't hold, a new key without a type, a key that says how
 // the file is laid out (general.alignment, split.*).

@@ -133,18 +133,22 @@ void add_download_options(CLI::App& app, DownloadOptions& options) {
       at = comma + 1;
     }
   };
-  constexpr int64_t kDay = 24 * 3600;
   add_value(app, "--sha256", "HEX",
             "the hash that a file at an address must have; of a split model one for each file, "
             "with commas between them",
             take_sums)
       ->group("Download");
+  add_flag(app, "--accept-terms", options.accept_terms,
+           "accept the terms of a model of sluice models, where they bind whoever uses it")
+      ->group("Download");
+  add_transfer_options(app, options);
+}
+
+void add_transfer_options(CLI::App& app, DownloadOptions& options) {
+  constexpr int64_t kDay = 24 * 3600;
   add_flag(app, "--refresh", options.refresh,
            "ask the server whether the cached file is current (without it a cached model needs no "
            "network)")
-      ->group("Download");
-  add_flag(app, "--accept-terms", options.accept_terms,
-           "accept the terms of a model of sluice models, where they bind whoever uses it")
       ->group("Download");
   add_integer(app, "--retry-timeout", options.retry_timeout, 1, kDay, "SECONDS",
               "give a download up after so long without a new byte (default 60); a server that is "

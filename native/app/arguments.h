@@ -47,6 +47,8 @@ void add_prompt_file(CLI::App& app, Prompt& prompt);
 void add_prompt_tokens(CLI::App& app, Prompt& prompt);
 // How a model at an address is downloaded.
 void add_download_options(CLI::App& app, DownloadOptions& options);
+// Those of them that fit a repository of many files.
+void add_transfer_options(CLI::App& app, DownloadOptions& options);
 // --json, described for the command.
 void add_json(CLI::App& app, bool& json, const std::string& description);
 

@@ -42,7 +42,7 @@ std::string fitted(const std::string& text, size_t columns) {
 int report(const Error& error, bool json) {
   write_line(concat("error: ", error.message));
   if (json) write_json(error_json(error) + "\n");
-  return exit_status(error.code);
+  return exit_status(error);
 }
 
 void note(const std::string& text) {

@@ -1,5 +1,7 @@
 #include "app/disk_folder.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -37,11 +39,30 @@ Status DiskFolder::check_apart(const std::string& path) const {
   return {};
 }
 
+namespace {
+
+// Whether a folder's name says nothing of the model in it: "model", or a commit's hash.
+bool says_nothing(const std::string& name) {
+  constexpr std::array kEmpty = {"model", "models", "snapshot", "snapshots", "main", "hf"};
+  constexpr size_t kHash = 40;
+  return name.empty() || std::ranges::find(kEmpty, name) != kEmpty.end() ||
+         (name.size() == kHash && name.find_first_not_of("0123456789abcdef") == std::string::npos);
+}
+
+}  // namespace
+
 std::string DiskFolder::name() const {
   std::error_code error;
   fs::path path = fs::canonical(path_, error);
   if (error) path = path_;
-  return path.filename().string();
+  std::string own = path.filename().string();
+  while (says_nothing(path.filename().string()) && path.has_relative_path())
+    path = path.parent_path();
+  std::string name = path.filename().string();
+  if (name.empty()) return own;
+  // The cache of Hugging Face's library: models--OWNER--REPO/snapshots/HASH.
+  if (name.starts_with("models--")) name = name.substr(name.rfind("--") + 2);
+  return name;
 }
 
 bool DiskFolder::has(const std::string& file) {

@@ -21,6 +21,7 @@ class DiskFolder final : public Folder {
   // Fails with invalid_argument if `path` is one of its files, under any name. Files of GGUF in it
   // aren't meant: a conversion may write one anew.
   Status check_apart(const std::string& path) const;
+  // Its own name, or that of the next folder above whose name says something of the model.
   std::string name() const override;
   // Also a link that leads nowhere counts: to open it fails, with its name.
   bool has(const std::string& file) override;

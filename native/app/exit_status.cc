@@ -1,5 +1,9 @@
 #include "app/exit_status.h"
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
 namespace sluice::cli {
 int exit_status(Code code) {
   switch (code) {
@@ -23,6 +27,21 @@ int exit_status(Code code) {
       return kFailed;
   }
   return kFailed;
+}
+
+namespace {
+constexpr std::string_view kDirectory = "directory";
+}
+
+int exit_status(const Error& error) {
+  const bool marked =
+      std::ranges::any_of(error.facts, [](const Fact& fact) { return fact.name == kDirectory; });
+  return marked ? kFailed : exit_status(error.code);
+}
+
+std::unexpected<Error> unwritable(Error error, const std::string& directory) {
+  error.facts.push_back({kDirectory, directory});
+  return std::unexpected(std::move(error));
 }
 
 }  // namespace sluice::cli

@@ -1,6 +1,9 @@
 // The program's exit status. Ctrl-C gives 128 + the signal's number.
 #pragma once
 
+#include <expected>
+#include <string>
+
 #include "base/result.h"
 
 namespace sluice::cli {
@@ -13,5 +16,10 @@ enum Exit : int {
   kNoMemory = 4,  // out_of_memory, budget_too_small
 };
 int exit_status(Code code);
+// The same, and kFailed for what unwritable() has marked.
+int exit_status(const Error& error);
+// Marks an error that says that the system doesn't let an output be written in this folder, by the
+// fact "directory": it has the status kFailed, whatever its code is.
+std::unexpected<Error> unwritable(Error error, const std::string& directory);
 
 }  // namespace sluice::cli

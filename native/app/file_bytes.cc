@@ -5,13 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
+#include "app/exit_status.h"
 #include "app/header_rewrite.h"
 #include "app/private_file.h"
 #include "base/format.h"
@@ -74,21 +77,56 @@ std::string name_beside(const std::string& path, std::string_view ending) {
   return whole.parent_path() / concat(fits ? name : name.substr(0, kept), ending);
 }
 
+// Whether the file, which isn't empty, begins as GGUF does.
+Result<bool> is_gguf(const std::string& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) return fail(Code::invalid_argument, std::strerror(errno));
+  constexpr std::string_view kMagic = "GGUF";
+  std::array<char, kMagic.size()> start = {};
+  const ssize_t n = ::pread(file.fd, start.data(), start.size(), 0);
+  if (n < 0) return fail(Code::invalid_argument, std::strerror(errno));
+  return std::string_view(start.data(), static_cast<size_t>(n)) == kMagic;
+}
+
+// Why what is there, with this status, isn't to be replaced, or "".
+std::string why_kept(const std::string& target, const struct stat& found,
+                     OutputFile::Replaces replaces) {
+  if (S_ISDIR(found.st_mode)) return "it is a folder; name a file in it";
+  if (!S_ISREG(found.st_mode)) return "it is no regular file";
+  if (replaces == OutputFile::Replaces::any || found.st_size == 0) return "";
+  const auto gguf = is_gguf(target);
+  if (!gguf)
+    return concat("a file is there that can't be read (", gguf.error().message,
+                  "); name another file or remove it");
+  return *gguf ? "" : "a file of another kind is there, no GGUF; name another file or remove it";
+}
+
+// Why no file can be made in the folder, by the system's reason.
+std::string why_not_made(const std::string& folder, int error) {
+  if (error == ENOENT)
+    return concat("the folder ", printable(folder, kMaxShownPath), " isn't there; make it first");
+  if (error == ENOTDIR) return concat(printable(folder, kMaxShownPath), " is no folder");
+  return std::strerror(error);
+}
+
 }  // namespace
 
-Result<OutputFile> OutputFile::create(const std::string& path) {
+Result<OutputFile> OutputFile::create(const std::string& path, Replaces replaces) {
   const std::string target = target_of(path);
   const auto refuse = [&](std::string_view why) {
     return fail(Code::invalid_argument, "can't write ", printable(path, kMaxShownPath), ": ", why);
   };
+  const std::string folder = folder_of(target);
+  const auto fail_for = [&](int error) {
+    return unwritable(refuse(why_not_made(folder, error)).error(), folder);
+  };
   if (path == "-") return refuse("standard output can't take it; name a file");
   struct stat found = {};
   const bool there = ::stat(target.c_str(), &found) == 0;
-  if (!there && errno != ENOENT) return refuse(std::strerror(errno));
-  if (there && !S_ISREG(found.st_mode))
-    return refuse(S_ISDIR(found.st_mode) ? "it is a folder; name a file in it"
-                                         : "it is no regular file");
-  const std::string folder = folder_of(target);
+  if (!there && errno != ENOENT) return fail_for(errno);
+  if (there) {
+    if (const std::string why = why_kept(target, found, replaces); !why.empty()) return refuse(why);
+  }
 #ifdef O_TMPFILE
   const int nameless = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
   if (nameless >= 0) {
@@ -96,11 +134,11 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
     return OutputFile(target, "", nameless);
   }
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT)
-    return refuse(std::strerror(errno));
+    return fail_for(errno);
 #endif
   std::string temporary = name_beside(target, ".XXXXXX");
   const int named = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (named < 0) return refuse(std::strerror(errno));
+  if (named < 0) return fail_for(errno);
   // As a file that is opened gets them.
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -121,11 +159,12 @@ OutputFile::~OutputFile() {
 
 std::unexpected<Error> OutputFile::failed(int error) const {
   const bool full = error == ENOSPC || error == EDQUOT;
-  return fail(full ? Code::storage_full : Code::invalid_argument, "can't write ",
-              printable(path_, kMaxShownPath), ": ", std::strerror(error),
-              full ? concat(" after ", human_bytes(written_),
-                            ". Nothing of it was kept: make room and try again")
-                   : std::string());
+  auto failure = fail(full ? Code::storage_full : Code::invalid_argument, "can't write ",
+                      printable(path_, kMaxShownPath), ": ", std::strerror(error),
+                      full ? concat(" after ", human_bytes(written_),
+                                    ". Nothing of it was kept: make room and try again")
+                           : std::string());
+  return unwritable(std::move(failure).error(), folder_of(path_));
 }
 
 Status OutputFile::append(std::span<const uint8_t> bytes) {

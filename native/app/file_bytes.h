@@ -50,15 +50,20 @@ class DiskModel final : public ByteSource {
 // ends.
 class OutputFile final : public ByteSink {
  public:
+  // What may be there already: an empty file or one that begins as GGUF does, or any file.
+  enum class Replaces : uint8_t { gguf, any };
+
   // A file at `path`, if it is committed. One that it replaces hands on its permissions. Fails with
-  // invalid_argument, with the system's reason: the folder isn't there or may not be written, the
-  // name is too long, or `path` is "-" or names something that is no regular file.
-  static Result<OutputFile> create(const std::string& path);
+  // invalid_argument if `path` is "-" or names something that isn't replaced: no regular file, or
+  // one of another kind. Fails with invalid_argument and unwritable() if the folder isn't there or
+  // may not be written, or the name is too long.
+  static Result<OutputFile> create(const std::string& path, Replaces replaces = Replaces::gguf);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile() override;  // what isn't committed is removed
 
-  // Fails with storage_full if the disk is full, or with invalid_argument and the system's reason.
+  // Fails with storage_full if the disk is full, or with invalid_argument and unwritable() for
+  // other reasons of the system.
   Status append(std::span<const uint8_t> bytes) override;
   // Waits until the bytes are on the disk, then gives the file its name; one of that name is
   // replaced. Call it once, at the end.

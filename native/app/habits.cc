@@ -47,6 +47,7 @@ struct Flag {
   std::string_view here;
   std::string_view why;
   bool refused = false;
+  std::string_view command = "";  // of which it is an option there; "": of any
 };
 
 constexpr std::string_view kNoGpu = "Sluice computes on the CPU";
@@ -92,6 +93,18 @@ constexpr Flag kFlags[] = {
     {"--chat-template-kwargs", Takes::value, "--kwargs ", ""},
     {"--prompt-cache", Takes::value, "--session ", ""},
     {"-d --n-depth", Takes::value, "--depth ", ""},
+    {"--outtype", Takes::value, "--type ", "", false, "convert"},
+    {"--model-name", Takes::value, "--name ", "", false, "convert"},
+    {"-o --output --outfile", Takes::value, "",
+     "the file stands behind the folder: sluice convert FOLDER OUT.gguf", true, "convert"},
+    {"--remote", Takes::nothing, "", "a repository of a hub is hf:OWNER/REPO", true, "convert"},
+    {"--output-format", Takes::value, "", "OUT is GGUF, as llama-imatrix writes it", false,
+     "imatrix"},
+    {"--output-frequency -ofreq --save-frequency", Takes::value, "",
+     "OUT is written once, when all is done", false, "imatrix"},
+    {"--no-ppl", Takes::nothing, "", kAlwaysSo, false, "imatrix"},
+    {"--in-file", Takes::value, "", "matrices can't be added up; measure over one longer text",
+     true, "imatrix"},
     {"-o --output -oe", Takes::value, "", "--json prints JSON, and nothing prints Markdown", true},
     {"-pg", Takes::value, "", "-p and --depth measure a prompt, and decoding behind a text", true},
     {"--no-display-prompt", Takes::nothing, "-q", ""},
@@ -126,9 +139,12 @@ bool has_word(std::string_view words, std::string_view word) {
   return false;
 }
 
-const Flag* find_flag(std::string_view name) {
-  const auto* const found =
-      std::ranges::find_if(kFlags, [&](const Flag& flag) { return has_word(flag.names, name); });
+// The option of a command; of any, without a name of one.
+const Flag* find_flag(std::string_view name, std::string_view command = "") {
+  const auto* const found = std::ranges::find_if(kFlags, [&](const Flag& flag) {
+    const bool its = flag.command.empty() || command.empty() || flag.command == command;
+    return its && has_word(flag.names, name);
+  });
   return found == std::end(kFlags) ? nullptr : found;
 }
 
@@ -230,7 +246,8 @@ Result<std::vector<std::string>> read_habits(const CLI::App& program,
     const size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
     const CLI::Option* known = command->get_option_no_throw(name);
-    const Flag* flag = known == nullptr && name.starts_with('-') ? find_flag(name) : nullptr;
+    const Flag* flag =
+        known == nullptr && name.starts_with('-') ? find_flag(name, command->get_name()) : nullptr;
     if (flag == nullptr) {
       out.push_back(argument);
       const bool has_value = known != nullptr && known->nonpositional() &&

@@ -165,7 +165,7 @@ Status rewrite_header(const std::string& path, std::string_view before, std::str
                        concat("it keeps its old header in ", printable(journal, kMaxShownPath),
                               ", which is another file; rename that"));
   }
-  SLUICE_ASSIGN(OutputFile kept, OutputFile::create(journal));
+  SLUICE_ASSIGN(OutputFile kept, OutputFile::create(journal, OutputFile::Replaces::any));
   SLUICE_TRY(
       kept.append(as_span(journal_bytes({file.size(), std::string(before), std::string(after)}))));
   SLUICE_TRY(kept.commit());

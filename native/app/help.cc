@@ -128,6 +128,10 @@ std::vector<std::string> usage_words(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_positional()) continue;
+    if (!option->get_option_text().empty()) {
+      words.push_back(option->get_option_text());
+      continue;
+    }
     const std::string name = option->get_name(true);
     words.push_back(concat(option->get_required() ? name : "[" + name + "]",
                            option->get_items_expected_max() > 1 ? "..." : ""));

@@ -48,6 +48,23 @@ bool is_page(std::string_view text) {
   return std::ranges::find(kKinds, next()) != kKinds.end() && !text.empty();
 }
 
+// A folder of Hugging Face, or a file of one, is no model yet. "": it is neither.
+std::string conversion_hint(const std::string& given, bool is_directory) {
+  std::error_code error;
+  const fs::path path(given);
+  const auto command = [](const std::string& folder) {
+    return concat("; sluice convert ", printable(folder, kMaxShownPath),
+                  " OUT.gguf makes a GGUF file of it");
+  };
+  const std::string name = printable(given, kMaxShownPath);
+  if (is_directory && fs::exists(path / "config.json", error))
+    return concat(name, " is a folder of Hugging Face", command(given));
+  if (is_directory || !pull::lower(given).ends_with(".safetensors")) return "";
+  const std::string folder = path.parent_path().string();
+  return concat(name, " has weights of a folder of Hugging Face",
+                command(folder.empty() ? "." : folder));
+}
+
 // How a text is given as a prompt: -p "Hello world".
 std::string prompt_hint(const std::string& text) {
   const bool plain = text.find_first_of("\"\\$`!\n") == std::string::npos && text.size() <= 100;
@@ -169,6 +186,9 @@ Result<Meaning> meaning_of(const std::string& given, bool may_be_prompt) {
   if (in_cache) return Meaning{std::move(*in_cache), true};
   std::error_code error;
   const fs::file_status status = fs::status(given, error);
+  if (const std::string hint = conversion_hint(given, fs::is_directory(status));
+      fs::exists(status) && !hint.empty())
+    return fail(Code::bad_file, hint);
   if (fs::is_directory(status)) {
     return fail(Code::bad_file, printable(given, kMaxShownPath), " is a directory", kExpected);
   }

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "app/arguments.h"
 #include "app/diagnostics.h"
@@ -26,6 +28,7 @@
 #include "quant/quant.h"
 #ifdef SLUICE_PULL
 #include "app/hub_folder.h"
+#include "app/shelf.h"
 #endif
 
 namespace sluice::cli {
@@ -49,8 +52,8 @@ what is needed of that is downloaded, all of one commit, and stays in the cache
 for the next time, where sluice cache list shows it. OUT is there whole at the
 end, or not at all. Classes, keys of the config and tensors that aren't known
 are refused: nothing is guessed. The type auto is that of the weights where it
-is F16 or BF16, else F16. Vectors, and the few matrices that readers want exact,
-stay F32 in any type.
+is F16 or BF16, else F16. Vectors stay F32 in any type, and so do norms, routers
+of experts, short convolutions, positions and token types.
 
 Examples:
   sluice convert qwen3-0.6b qwen3-0.6b.gguf
@@ -102,27 +105,83 @@ Result<std::unique_ptr<Folder>> download(const std::string&, const Arguments&) {
 }
 #endif
 
+// What people give in place of a folder of this machine gets a message that helps.
+Status check_is_folder(const Arguments& arguments) {
+  std::error_code error;
+  const std::string name = printable(arguments.folder, kMaxShownPath);
+  const auto status = std::filesystem::status(arguments.folder, error);
+  if (std::filesystem::is_directory(status)) return {};
+  const std::string out = printable(arguments.out, kMaxShownPath);
+  if (std::filesystem::is_directory(arguments.out, error))
+    return fail(Code::invalid_argument, out, " is a folder, and ", name,
+                " is none; the folder comes first: sluice convert ", out, " ", name);
+  if (arguments.folder.ends_with(".gguf") && std::filesystem::exists(status))
+    return fail(Code::invalid_argument, name,
+                " is a file of GGUF by its name; a folder of Hugging Face is converted. sluice "
+                "quantize gives a file other types");
+#ifdef SLUICE_PULL
+  if (std::filesystem::exists(status)) return {};
+  const auto offered = find_on_shelf(arguments.folder);
+  if (offered && *offered)
+    return fail(Code::invalid_argument, "no folder is named ", name,
+                "; the model of sluice models with that name is a GGUF file already: sluice run ",
+                name, ". A repository of a hub is converted as hf:OWNER/REPO");
+#endif
+  return {};
+}
+
 // The folder that FOLDER means: the path of one or, if nothing is there, a repository of a hub.
 Result<std::unique_ptr<Folder>> open_folder(const Arguments& arguments) {
   std::error_code error;
   const bool is_path = std::filesystem::exists(arguments.folder, error);
   const std::string address = is_path ? "" : as_address(arguments.folder);
   if (!address.empty()) return download(address, arguments);
-  if (arguments.download.refresh || !arguments.download.sha256.empty())
-    return fail(Code::invalid_argument, "--sha256 and --refresh are for what is downloaded");
+  if (arguments.download.refresh)
+    return fail(Code::invalid_argument, "--refresh is for what is downloaded");
+  SLUICE_TRY(check_is_folder(arguments));
   SLUICE_ASSIGN(DiskFolder folder, DiskFolder::at(arguments.folder));
   SLUICE_TRY(folder.check_apart(arguments.out));
   return std::make_unique<DiskFolder>(std::move(folder));
 }
 
-Result<ConversionPlan> write(const Arguments& arguments) {
+struct Written {
+  ConversionPlan plan;
+  std::vector<std::string> remarks;
+};
+
+// Whether it reads texts, but writes none.
+bool is_encoder(const Gguf& header) {
+  return header.find(concat(header.find("general.architecture")->text(), ".attention.causal")) !=
+         nullptr;
+}
+
+// What a user should know of the file.
+std::vector<std::string> remarks_of(const ConversionPlan& plan) {
+  std::vector<std::string> remarks = plan.remarks();
+  const Gguf& header = plan.header();
+  if (is_encoder(header)) {
+    const bool has_head = header.find_tensor("mlm.dense.weight") != nullptr;
+    remarks.push_back(
+        concat("it is an encoder, which gives vectors of texts and writes none: "
+               "Sluice doesn't run it yet",
+               has_head ? "" : ", other programs do, such as llama-embedding"));
+  } else if (header.find("tokenizer.chat_template") == nullptr) {
+    remarks.emplace_back(
+        "no chat template: sluice chat guesses one by the family; sluice edit --template FILE "
+        "sets one");
+  }
+  return remarks;
+}
+
+Result<Written> write(const Arguments& arguments) {
   SLUICE_ASSIGN(const auto type, convert_type_named(arguments.type));
   SLUICE_ASSIGN(const std::unique_ptr<Folder> folder, open_folder(arguments));
   defer_signals();  // a download ends at once, and goes on the next time
   SLUICE_ASSIGN(ConversionPlan plan,
                 plan_conversion(*folder, {.type = type, .name = arguments.name}));
   warn(plan.notes());
-  for (const std::string& remark : plan.remarks()) note(remark);
+  std::vector<std::string> remarks = remarks_of(plan);
+  for (const std::string& remark : remarks) note(remark);
   SLUICE_ASSIGN(OutputFile out, OutputFile::create(arguments.out));
   Pool pool(arguments.threads > 0 ? arguments.threads : default_file_threads());
   {
@@ -133,16 +192,11 @@ Result<ConversionPlan> write(const Arguments& arguments) {
     }));
   }
   SLUICE_TRY(out.commit());
-  return plan;
+  return Written{std::move(plan), std::move(remarks)};
 }
 
-// Whether it reads texts, but writes none.
-bool is_encoder(const Gguf& header) {
-  return header.find(concat(header.find("general.architecture")->text(), ".attention.causal")) !=
-         nullptr;
-}
-
-void print(const Arguments& arguments, const ConversionPlan& plan) {
+void print(const Arguments& arguments, const Written& written) {
+  const ConversionPlan& plan = written.plan;
   const Gguf& header = plan.header();
   if (arguments.json) {
     nlohmann::ordered_json json = {{"file", arguments.out},
@@ -151,7 +205,7 @@ void print(const Arguments& arguments, const ConversionPlan& plan) {
                                    {"class", plan.class_name()},
                                    {"architecture", header.find("general.architecture")->text()},
                                    {"tensors", header.tensors.size()},
-                                   {"remarks", plan.remarks()}};
+                                   {"remarks", written.remarks}};
     write_json(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return;
   }
@@ -162,9 +216,9 @@ void print(const Arguments& arguments, const ConversionPlan& plan) {
 }
 
 int run_convert(const Arguments& arguments) {
-  const auto plan = write(arguments);
-  if (!plan) return report_work(plan.error(), arguments.json);
-  print(arguments, *plan);
+  const auto written = write(arguments);
+  if (!written) return report_work(written.error(), arguments.json);
+  print(arguments, *written);
   return kDone;
 }
 
@@ -178,7 +232,10 @@ void add_convert(CLI::App& program, int& status) {
                   "the folder of the model, or hf:OWNER/REPO[@REVISION]")
       ->type_name("FOLDER")
       ->required();
-  app->add_option("OUT", arguments->out, "the file to write")->type_name("OUT")->required();
+  app->add_option("OUT", arguments->out,
+                  "the file to write; an older GGUF file of that name is replaced")
+      ->type_name("OUT")
+      ->required();
   add_text(*app, "--type", "TYPE", arguments->type,
            "of the matrices: F32, F16, BF16, Q8_0, or auto (default)");
   add_text(*app, "--name", "NAME", arguments->name,
@@ -186,7 +243,7 @@ void add_convert(CLI::App& program, int& status) {
   add_integer(*app, "-t,--threads", arguments->threads, 1, Pool::kMaxThreads, "THREADS",
               "worker threads (default one for each core)");
   add_json(*app, arguments->json, "what was written as one JSON object");
-  add_download_options(*app, arguments->download);
+  add_transfer_options(*app, arguments->download);
   app->callback([arguments, &status] { status = run_convert(*arguments); });
 }
 

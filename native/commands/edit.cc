@@ -60,14 +60,15 @@ both headers meanwhile, and the next command that opens the file finishes what
 was broken off. Of a split model the first file is edited, and OUT, which ends
 with -00001-of-0000N.gguf as well, gets copies of the others.
 
-An edit after which the model doesn't run any more, or with a chat template that
-can't be parsed, needs --force. Prints what has changed.
+An edit after which the model doesn't run here any more, also by another
+architecture, one that names a token that the vocabulary doesn't have, or a chat
+template that can't be parsed needs --force. Prints what has changed.
 
 Examples:
   sluice edit in.gguf out.gguf --set general.name="My model"
   sluice edit model.gguf --in-place --template chat.jinja
   sluice edit model.gguf --in-place --set tokenizer.ggml.eos_token_id=2
-  sluice edit in.gguf out.gguf --remove general.url --set 'my.list=str[]:["a"]')";
+  sluice edit in.gguf out.gguf --set general.license=MIT --set my.list='["a"]')";
 
 // The header of one file, also of the first of a split model.
 Result<Gguf> header_of_file(DiskFile& file) {
@@ -96,13 +97,21 @@ Status runs(const Gguf& header) {
               ", but token_embd.weight has ", counted(embedding->dims[1], "row"));
 }
 
+Notes vocabulary_notes(const Gguf& header) {
+  const auto tokenizer = Tokenizer::from_gguf(header);
+  return tokenizer ? tokenizer->warnings() : Notes();
+}
+
+// A message without "; it is damaged or incomplete: get it again": here the edit does that.
+std::string without_advice(const std::string& message) {
+  return message.substr(0, message.find("; it is damaged"));
+}
+
 // Refuses what makes a model useless that was of use.
 Status check_use(const Gguf& before, const Gguf& after, bool force) {
-  const auto refuse_or_warn = [force](std::string_view what, const Error& error,
-                                      bool only_warn) -> Status {
-    const std::string text = concat(what, ": ", error.message);
-    if (!force && !only_warn)
-      return fail(Code::invalid_argument, text, " (--force does it anyway)");
+  const auto refuse_or_warn = [force](std::string_view what, const std::string& why) -> Status {
+    const std::string text = concat(what, ": ", why);
+    if (!force) return fail(Code::invalid_argument, text, " (--force does it anyway)");
     warn(text);
     return {};
   };
@@ -110,15 +119,19 @@ Status check_use(const Gguf& before, const Gguf& after, bool force) {
   const auto new_template = after.get_string("tokenizer.chat_template");
   if (new_template && *new_template && (!old_template || *old_template != *new_template)) {
     if (const auto made = jinja::Template::parse(**new_template); !made)
-      SLUICE_TRY(refuse_or_warn("the chat template can't be parsed", made.error(), false));
+      SLUICE_TRY(refuse_or_warn("the chat template can't be parsed", made.error().message));
   }
   if (!runs(before)) return {};
   if (const Status after_runs = runs(after); !after_runs) {
-    // A model may be meant for another program.
-    const auto old_name = before.get_string("general.architecture");
-    const auto new_name = after.get_string("general.architecture");
-    const bool renamed = old_name && new_name && *new_name && *old_name != *new_name;
-    return refuse_or_warn("the model wouldn't run here any more", after_runs.error(), renamed);
+    return refuse_or_warn("by this edit the model wouldn't run here any more",
+                          without_advice(after_runs.error().message));
+  }
+  const Notes old_notes = vocabulary_notes(before);
+  for (const Note& each : vocabulary_notes(after)) {
+    if (each.code != NoteCode::token_not_in_vocabulary) continue;
+    const auto is_same = [&](const Note& old) { return old.message == each.message; };
+    if (std::ranges::none_of(old_notes, is_same))
+      SLUICE_TRY(refuse_or_warn("the model would lose a token", each.message));
   }
   return {};
 }
@@ -154,6 +167,17 @@ Status copy_rest(DiskFile& file, uint64_t at, OutputFile& out, FileProgress& pro
 
 std::span<const uint8_t> header_span(const std::string& header) {
   return {reinterpret_cast<const uint8_t*>(header.data()), header.size()};
+}
+
+// A value, or what stands of it where two long texts differ first.
+std::string changed_text(const FieldDifference& each, const MetadataValue* value, size_t width) {
+  if (value == nullptr) return "";
+  const size_t most = width / 3;
+  constexpr size_t kBefore = 12;  // bytes that show where it is
+  const bool is_long = each.a != nullptr && each.b != nullptr && each.first &&
+                       *each.first > most / 2 && !value->is_array();
+  if (!is_long) return value_text(*value, most);
+  return element_text(*value, 0, most, static_cast<size_t>(*each.first) - kBefore);
 }
 
 class Editor {
@@ -230,9 +254,9 @@ class Editor {
         continue;
       }
       const auto text = [&](const MetadataValue* value) {
-        return value == nullptr ? std::string() : value_text(*value, width / 3);
+        return changed_text(each, value, width);
       };
-      std::string line = concat(printable(each.key, width / 3), ": ");
+      std::string line = concat(printable(each.key, width), ": ");
       if (each.b == nullptr) {
         line += concat("removed, was ", text(each.a));
       } else if (each.a == nullptr) {
@@ -261,7 +285,18 @@ class Editor {
                     did_you_mean(key, keys));
       }
     }
-    SLUICE_TRY(edit_metadata(after_, edit));
+    if (Status edited = edit_metadata(after_, edit); !edited) {
+      // A new key without a type may be a known one that is mistyped.
+      const std::vector<std::string> known = well_known_keys();
+      keys.insert(keys.end(), known.begin(), known.end());
+      Error error = std::move(edited).error();
+      for (const auto& [key, value] : edit.set) {
+        if (!error.message.starts_with(concat(printable(key), " is new"))) continue;
+        error.message += did_you_mean(key, keys);
+        break;
+      }
+      return std::unexpected(std::move(error));
+    }
     Gguf edited = whole;
     edited.metadata = after_.metadata;
     return check_use(whole, edited, options_.force);
@@ -336,9 +371,24 @@ CLI::Option* add_repeated(CLI::App& app, const std::string& name, const std::str
 void add_edit(CLI::App& program, int& status) {
   auto options = std::make_shared<EditOptions>();
   CLI::App* app = add_command(program, "edit", "change a model file's metadata", kEditFooter);
-  add_text(*app, "IN", "FILE", options->model,
-           "a GGUF file, or a name or an address as for sluice inspect");
-  add_text(*app, "OUT", "FILE", options->out, "the file to write");
+  const auto take_out = [options](const std::string& text) {
+    if (!options->out.empty()) throw CLI::ValidationError(too_many_arguments(text, false));
+    options->out = text;
+  };
+  // Values are read in this order.
+  add_text(*app, "-m,--model", "FILE", options->model, "the same as IN")->group("Input");
+  add_value(*app, "IN", "FILE", "a GGUF file, or a name or an address as for sluice inspect",
+            [options, take_out](const std::string& text) {
+              if (options->model.empty()) {
+                options->model = text;
+              } else {
+                take_out(text);
+              }
+            })
+      ->option_text("IN");
+  add_value(*app, "OUT", "FILE", "the file to write; an older GGUF file of that name is replaced",
+            take_out)
+      ->option_text("(OUT | --in-place)");
   add_repeated(*app, "--set", "KEY=VALUE", "give the key this value; may be given several times",
                [options](const std::string& text) {
                  const size_t at = text.find('=');
@@ -348,7 +398,7 @@ void add_edit(CLI::App& program, int& status) {
                });
   add_repeated(*app, "--remove", "KEY", "remove the key; may be given several times",
                [options](const std::string& text) { options->edit.remove.push_back(text); });
-  add_text(*app, "--template", "FILE", options->template_file,
+  add_text(*app, "--template,--chat-template", "FILE", options->template_file,
            "make this Jinja file the chat template; - is standard input")
       ->group("Changes");
   add_flag(*app, "--in-place", options->in_place, "change the file itself")->group("Output");

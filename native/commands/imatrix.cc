@@ -9,6 +9,7 @@
 #include "app/diagnostics.h"
 #include "app/exit_status.h"
 #include "app/file_bytes.h"
+#include "app/file_progress.h"
 #include "app/help.h"
 #include "app/model.h"
 #include "app/option_flags.h"
@@ -31,6 +32,7 @@ struct ImatrixOptions {
   std::string text;  // the file
   std::string out;
   ImportanceOptions measured;
+  bool chunk_size_given = false;
   LoadOptions load;
   bool json = false;
 };
@@ -39,8 +41,10 @@ constexpr char kImatrixFooter[] =
     R"(An importance matrix tells, for each matrix of the model, how large the numbers
 are that each of its columns is multiplied by. Quantizing with it gives large
 ones more of the precision, which matters most at four bits and below. The text
-should be like what the model is used for; a few hundred chunks suffice. Of a
-mixture of experts every expert must get some tokens: take more of them.
+should be like what the model is used for; 100 to 200 chunks of 512 tokens are
+enough, which is about 300 KB of text. It takes as long as reading a prompt of
+so many tokens. Of a mixture of experts every expert must get some tokens: take
+more text.
 
 The model is the one to be quantized, in F32, F16 or BF16, or another file of
 it. The text is cut into chunks, each computed alone; a rest is left out. OUT
@@ -82,7 +86,7 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kInterval{100};
+  static constexpr std::chrono::milliseconds kInterval{300};
   static constexpr double kPatience = 0.5;  // seconds until the rate is believed
   bool encoding_ = false;
   Clock::time_point begun_ = Clock::now();
@@ -156,11 +160,19 @@ void print(const Importance& importance, const ImatrixOptions& options) {
       ": ", file, "\nTo use it: sluice quantize MODEL OUT --type Q4_K_M --imatrix ", file, "\n"));
 }
 
+// A model that knows fewer tokens than a chunk has gets chunks of as many, unless -c says another.
+void fit_chunks(const Gguf& header, ImatrixOptions& options) {
+  LoadOptions trained;
+  trained.context_size = kTrainedContext;
+  resolve_context(header, trained);
+  const uint32_t known = trained.context_size;
+  if (options.chunk_size_given || known == 0 || known >= options.measured.chunk_size) return;
+  options.measured.chunk_size = known;
+  note(concat("chunks have ", known, " tokens, all that the model knows (-c sets another number)"));
+}
+
 int imatrix(ImatrixOptions options) {
-  const auto fail_with = [&](const Error& error) {
-    const int status = report(error, options.json);
-    return interrupted_by() != 0 ? 128 + interrupted_by() : status;
-  };
+  const auto fail_with = [&](const Error& error) { return report_work(error, options.json); };
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
   auto model = find_model(options.model, options.download);
   if (!model) return fail_with(model.error());
@@ -168,6 +180,7 @@ int imatrix(ImatrixOptions options) {
   const auto text = read_input(options.text);
   if (!text) return fail_with(text.error());
   const auto plan = [&](const Gguf& header, LoadOptions& load) -> Status {
+    fit_chunks(header, options);
     SLUICE_TRY(check_importance(header, options.measured));
     plan_importance(options.measured, load);
     return {};
@@ -199,17 +212,20 @@ void add_imatrix(CLI::App& program, int& status) {
       add_command(program, "imatrix", "measure what quantizing should keep exact", kImatrixFooter);
   const auto take_out = [options](const std::string& text) {
     if (text.empty()) refuse("OUT", "the path of a file", text);
+    if (!options->out.empty()) throw CLI::ValidationError(too_many_arguments(text, false));
     options->out = text;
   };
   add_model(*app, options->model, take_out);
-  add_value(*app, "OUT", "FILE", "the file to write; or -o", take_out);
+  add_value(*app, "OUT", "FILE",
+            "the file to write; or -o. An older GGUF file of that name is replaced", take_out)
+      ->option_text("OUT");
   add_value(*app, "-o,--output-file", "FILE", "the same as OUT", take_out)->group("Output");
-  add_text(*app, "-f,--file", "FILE", options->text,
-           "the text, as long as possible; - is standard input")
+  add_text(*app, "-f,--file", "FILE", options->text, "the text, some 300 KB; - is standard input")
       ->group("Input");
-  add_integer(*app, "-c,--ctx-size", options->measured.chunk_size, 1, 1 << 20, "N",
-              "tokens of a chunk (default 512)")
-      ->group("Input");
+  CLI::Option* const chunk_size =
+      add_integer(*app, "-c,--ctx-size", options->measured.chunk_size, 1, 1 << 20, "N",
+                  "tokens of a chunk (default 512, or all that the model knows if that is less)")
+          ->group("Input");
   add_integer(*app, "--chunks", options->measured.n_chunks, 1, INT32_MAX, "N",
               "chunks at most (default: all of the text)")
       ->group("Input");
@@ -219,7 +235,10 @@ void add_imatrix(CLI::App& program, int& status) {
   add_json(*app, options->json, "what was measured as JSON");
   add_options(*app, options->load);
   add_download_options(*app, options->download);
-  app->callback([options, &status] { status = imatrix(*options); });
+  app->callback([options, chunk_size, &status] {
+    options->chunk_size_given = chunk_size->count() > 0;
+    status = imatrix(*options);
+  });
 }
 
 }  // namespace sluice::cli

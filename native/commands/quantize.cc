@@ -176,7 +176,7 @@ void add_quantize(CLI::App& program, int& status) {
       *app, "MODEL", "FILE",
       "the model: a GGUF file, or what other commands take as MODEL; of a split model any file",
       [options](const std::string& text) { options->model = text; });
-  add_value(*app, "OUT", "FILE", "the new file; one of that name is replaced",
+  add_value(*app, "OUT", "FILE", "the new file; an older GGUF file of that name is replaced",
             [options](const std::string& text) { options->out = text; });
   add_text(*app, "--type", "TYPE", quantize.type, "the type: " + quantize_type_names());
   add_text(*app, "--imatrix", "FILE", quantize.importance_file,

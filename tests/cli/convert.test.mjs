@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { events, sluice, temporaryDirectory } from './helpers.mjs';
+import { events, optional, sluice, temporaryDirectory } from './helpers.mjs';
 
 const width = 32;
 const layers = 1;
@@ -64,9 +64,9 @@ function safetensors(shapes) {
   return Buffer.concat([length, text, Buffer.from(values.buffer)]);
 }
 
-function folder(changes = {}) {
-  const path = join(temporaryDirectory(), 'small-model');
-  mkdirSync(path);
+function folder(changes = {}, name = 'small-model') {
+  const path = join(temporaryDirectory(), name);
+  mkdirSync(path, { recursive: true });
   const shapes = { 'model.embed_tokens.weight': [vocabulary, width], 'model.norm.weight': [width] };
   const at = 'model.layers.0.';
   for (const name of ['input_layernorm', 'post_attention_layernorm'])
@@ -140,7 +140,7 @@ describe('sluice convert', () => {
     const to = join(temporaryDirectory(), 'small.gguf');
     const { status, out, err } = sluice(['convert', from, to, '--type', 'q8_0']);
     assert.equal(status, 0, err);
-    assert.equal(err, '');
+    assert.match(err, /^sluice: no chat template: sluice chat guesses.*\n$/);
     assert.match(
       out,
       /^wrote .*small\.gguf: .* kB, Q8_0, 11 tensors; try: sluice run .*small\.gguf\n$/,
@@ -178,7 +178,9 @@ describe('sluice convert', () => {
       class: 'LlamaForCausalLM',
       architecture: 'llama',
       tensors: 11,
-      remarks: [],
+      remarks: [
+        'no chat template: sluice chat guesses one by the family; sluice edit --template FILE sets one',
+      ],
     });
     assert.match(sluice(['inspect', to]).out, /Mine/);
   });
@@ -237,11 +239,60 @@ describe('sluice convert', () => {
       assert.equal(sluice(['convert', from, inside]).status, 0, time);
   });
 
+  it('takes the name of the folder above where its own says nothing', () => {
+    const to = join(temporaryDirectory(), 'named.gguf');
+    const hash = '0123456789abcdef0123456789abcdef01234567';
+    for (const [name, told] of [
+      ['big-dog/model', 'Big Dog'],
+      [`models--owner--red-door/snapshots/${hash}`, 'Red Door'],
+    ]) {
+      assert.equal(sluice(['convert', folder({}, name), to]).status, 0);
+      assert.equal(
+        JSON.parse(sluice(['inspect', to, '--json']).out).metadata['general.name'],
+        told,
+      );
+    }
+  });
+
+  const bert = optional('models/hf/bert');
+  it('says that an encoder does not run here yet', { skip: bert.skip }, () => {
+    const to = join(temporaryDirectory(), 'bert.gguf');
+    const { status, out, err } = sluice(['convert', bert.path, to]);
+    assert.equal(status, 0, err);
+    assert.match(err, /an encoder.*Sluice doesn't run it yet/);
+    assert.match(out, /try: sluice inspect/);
+    assert.doesNotMatch(err, /chat template/);
+  });
+
+  it('says what to write instead', () => {
+    const from = folder();
+    const to = join(temporaryDirectory(), 'out.gguf');
+    const told = (args, reason) => {
+      const { status, err } = sluice(args);
+      assert.notEqual(status, 0);
+      assert.match(err, reason);
+      assert.equal(existsSync(to), false);
+    };
+    told(['convert', to, from], /the folder comes first: sluice convert /);
+    told(['convert', 'qwen3-0.6b', to], /is a GGUF file already.*hf:OWNER\/REPO/);
+    told(['convert', from, '-o', to], /stands behind the folder/);
+    told(['convert', from, '--outfile', to], /stands behind the folder/);
+    const hint = /sluice convert \S*small-model OUT\.gguf makes a GGUF file of it/;
+    for (const given of [from, join(from, 'model.safetensors')]) {
+      told(['run', given, '-p', 'the'], hint);
+      told(['inspect', given], hint);
+      told(['quantize', given, to, '--type', 'Q8_0'], hint);
+      told(['imatrix', given, to, '-f', join(from, 'config.json')], hint);
+    }
+    const done = sluice(['convert', from, to, '--outtype', 'f32', '--json']);
+    assert.equal(events(done.out)[0].type, 'F32', done.err);
+  });
+
   it('keeps an older file of the name when it fails', () => {
     const to = join(temporaryDirectory(), 'small.gguf');
-    writeFileSync(to, 'old');
+    writeFileSync(to, 'GGUF old');
     assert.equal(sluice(['convert', folder({ hidden_act: 'relu' }), to]).status, 3);
-    assert.equal(readFileSync(to, 'utf8'), 'old');
+    assert.equal(readFileSync(to, 'utf8'), 'GGUF old');
     assert.equal(sluice(['convert', folder(), to]).status, 0);
     assert.ok(readFileSync(to).length > 1000);
   });

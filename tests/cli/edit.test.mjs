@@ -121,10 +121,10 @@ describe('sluice edit', () => {
     const before = readFileSync(bundled);
     const set = (value, reason) => refused([bundled, out, '--set', value], reason);
     set('llama.block_count=-1', /expected a whole number from 0 to 4294967295, found '-1'/);
-    set('llama.block_count=6', /wouldn't run here any more.*--force/);
+    set('llama.block_count=6', /by this edit .*wouldn't run here any more: .* needs \(--force/);
     set('general.alignment=64', /how the file is laid out/);
     set('split.count=u16:2', /how the file is laid out/);
-    set('no.type=7', /is new, so its value needs a type, as in no\.type=str:7/);
+    set('no.type=7', /is new, so its value needs a type, as in no\.type=u32:7;/);
     set('general.name', /expected KEY=VALUE/);
     set('=7', /expected KEY=VALUE/);
     set('a\u001b[31m=7', /^a\?\[31m is new/);
@@ -140,22 +140,61 @@ describe('sluice edit', () => {
     refused([], /no file is named/);
     refused([bundled, '--set', 'general.name=A'], /give OUT, or --in-place/);
     refused([bundled, out, '--in-place', '--set', 'general.name=A'], /exclude each other/);
-    refused([bundled, 'x/y/z.gguf', '--set', 'general.name=A'], /can't write/);
     refused([bundled, temporaryDirectory(), '--set', 'general.name=A'], /it is a folder/);
     refused([temporary('no.gguf'), out, '--set', 'general.name=A'], /No such file/, 'bad_file');
     refused([temporary('x.gguf', 'GGUF'), out, '--set', 'a=u8:1'], /x\.gguf/, 'bad_file');
     assert.ok(!existsSync(out));
     assert.ok(readFileSync(bundled).equals(before));
   });
-  it('with --force does what makes a model useless, and another architecture with a warning', () => {
+  it('with --force does what makes a model useless, also by another architecture', () => {
     const out = temporary('forced.gguf');
     edit(bundled, out, '--set', 'llama.block_count=6', '--force');
     assert.equal(inspect(out).supported, false);
     edit(out, out, '--set', 'llama.block_count=5');
     assert.equal(text([out]), text([bundled]));
-    const { err } = edit(bundled, out, '--set', 'general.architecture=other');
-    assert.match(err, /warning: the model wouldn't run here any more: .*other/);
+    refused([bundled, out, '--set', 'general.architecture=other'], /wouldn't run.*other.*--force/);
+    const { err } = edit(bundled, out, '--set', 'general.architecture=other', '--force');
+    assert.match(err, /warning: by this edit the model wouldn't run here any more: .*other/);
     assert.equal(inspect(out).architecture, 'other');
+  });
+  it('refuses a token that the vocabulary does not have', () => {
+    const out = temporary('token.gguf');
+    const set = ['--set', 'tokenizer.ggml.eos_token_id=99999'];
+    refused([bundled, out, ...set], /lose a token: .*eos_token_id is 99999.*--force/);
+    const { err } = edit(bundled, out, ...set, '--force');
+    assert.match(err, /warning: the model would lose a token/);
+    // What the file had before is no matter of this edit.
+    edit(out, out, '--set', 'general.name=A');
+  });
+  it('proposes the type that a value looks like, and a key that may be meant', () => {
+    const out = temporary('proposed.gguf');
+    for (const [value, typed] of [
+      ['-7', 'i32'],
+      ['5000000000', 'u64'],
+      ['0.5', 'f32'],
+      ['true', 'bool'],
+      ['a text', 'str'],
+    ])
+      refused([bundled, out, '--set', `my.key=${value}`], new RegExp(`as in my\\.key=${typed}:`));
+    refused([bundled, out, '--set', 'general.nmae=A'], /did you mean general\.name\?/);
+    refused([bundled, out, '--set', 'general.sampling.topk=4'], /did you mean general\.sampling/);
+  });
+  it('takes the model by -m, and --chat-template for --template', () => {
+    const out = temporary('by-m.gguf');
+    const file = temporary('by-m.jinja', 'A');
+    edit('-m', bundled, out, '--chat-template', file);
+    assert.equal(metadata(out)['tokenizer.chat_template'], 'A');
+    refused(['-m', bundled, out, out, '--set', 'a=u8:1'], /one argument too many/);
+    const none = sluice(['edit', bundled, out, '--template', 'none.jinja']);
+    assert.match(none.err, /error: can't open the chat template none\.jinja/);
+  });
+  it('shows where long texts differ, and keys whole', () => {
+    const out = temporary('long.gguf');
+    const key = `${'long.'.repeat(8)}key`;
+    edit(bundled, out, '--set', `${key}=str:${'x'.repeat(300)}old`);
+    const told = edit(out, out, '--set', `${key}=str:${'x'.repeat(300)}new`).out;
+    assert.ok(told.startsWith(`${key}: `), told);
+    assert.match(told, /\.\.\."x{12}old" -> \.\.\."x{12}new"/);
   });
   it('edits files of no model, and shows odd keys safely', () => {
     const file = temporary('odd.gguf', gguf({ 'k\u001b[31m\u202e': kv.string('v\u001b[2J') }));

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Hub } from '../../e2e/hub/server.mjs';
 import { bundled, environment, keep, program, root, temporaryDirectory } from './helpers.mjs';
+import { tiny_folder } from './tiny-folder.mjs';
 
 const text = fs.readFileSync(join(root, 'docs/program.md'), 'utf8');
 const table = text.slice(text.indexOf('| There | Here |')).split('\n\n')[0].split('\n').slice(2);
@@ -36,6 +37,9 @@ describe('the table of other programs in docs/program.md', () => {
     fs.copyFileSync(bundled, join(cwd, 'model.gguf'));
     for (const name of ['prompt.txt', 'notes.txt']) fs.writeFileSync(join(cwd, name), 'Once upon');
     fs.writeFileSync(join(cwd, 'text.txt'), 'Once upon a time there was a dog.\n'.repeat(50));
+    fs.mkdirSync(join(cwd, 'FOLDER'));
+    for (const [name, bytes] of Object.entries(tiny_folder()))
+      fs.writeFileSync(join(cwd, 'FOLDER', name), bytes);
     fs.mkdirSync(join(cwd, 'bin'));
     fs.symlinkSync(program, join(cwd, 'bin', 'sluice'));
     hub = await Hub.start();

@@ -66,7 +66,7 @@ describe('sluice quantize', () => {
     assert.deepEqual(fs.readdirSync(folder), [longest]);
     const longer = write(`${longest}n`);
     assert.match(error_of(longer).message, /^can't write .*File name too long$/);
-    assert.equal(longer.status, 2);
+    assert.equal(longer.status, 1);
     const dash = sluice(['quantize', model, '-', '--type', 'Q8_0'], { cwd: folder });
     assert.match(dash.err, /can't write -: standard output can't take it; name a file/);
     assert.deepEqual(fs.readdirSync(folder), [longest]);
@@ -207,8 +207,8 @@ describe('sluice quantize', () => {
     assert.equal(matrix.status, 3);
     assert.match(matrix.err, /text\.gguf/);
     const nowhere = sluice(['quantize', bundled, '/nowhere/o.gguf', '--type', 'Q8_0']);
-    assert.equal(nowhere.status, 2);
-    assert.match(nowhere.err, /can't write \/nowhere\/o\.gguf: No such file/);
+    assert.equal(nowhere.status, 1);
+    assert.match(nowhere.err, /can't write \/nowhere\/o\.gguf: the folder \/nowhere isn't there/);
     const folder = temporaryDirectory();
     assert.equal(sluice(['quantize', bundled, folder, '--type', 'Q8_0']).status, 2);
   });
@@ -220,7 +220,7 @@ describe('sluice quantize', () => {
     fs.chmodSync(folder, 0o755);
     // The superuser may write everywhere.
     if (process.getuid() === 0) return;
-    assert.equal(done.status, 2);
+    assert.equal(done.status, 1);
     assert.match(done.err, /can't write .*Permission denied/);
   });
 });
@@ -389,10 +389,10 @@ describe('however it ends', () => {
     assert.ok(ends.SIGKILL > 0 && ends.SIGINT > 0);
   });
   it('an older file of that name stays until then', () => {
-    const out = temporary('older.gguf', 'older');
+    const out = temporary('older.gguf', 'GGUF older');
     const damaged = small('nan.gguf', Buffer.from([0, 0, 0xc0, 0x7f]));
     assert.equal(sluice(['quantize', damaged, out, '--type', 'Q8_0']).status, 3);
-    assert.equal(fs.readFileSync(out, 'utf8'), 'older');
+    assert.equal(fs.readFileSync(out, 'utf8'), 'GGUF older');
     assert.equal(sluice(['quantize', small('small.gguf'), out, '--type', 'Q8_0']).status, 0);
     assert.equal(inspect(out).tensors.length, 2);
   });
@@ -403,7 +403,7 @@ describe('however it ends', () => {
       `echo $? $(ls)`;
     const done = shell(`trap '' XFSZ; ${line(100)}`);
     assert.match(done.err, /can't write o\.gguf: File too large/);
-    assert.match(done.out, /\n1\s*$|\n2\s*$/);
+    assert.match(done.out, /\n1\s*$/);
     const mounted = shell(
       `mkdir '${folder}/m' && mount -t tmpfs -o size=4m none '${folder}/m' 2> /dev/null`,
     );

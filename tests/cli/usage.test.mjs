@@ -87,7 +87,8 @@ for (const command of [
   );
 /** The first arguments of each command that takes no MODEL. */
 const first = {
-  edit: '\\[IN\\] \\[OUT\\] ',
+  edit: 'IN \\(OUT \\| --in-place\\) ',
+  imatrix: '\\[MODEL\\] OUT ',
   diff: '\\[A\\] \\[B\\] ',
   convert: 'FOLDER OUT ',
   pull: 'ADDRESS \\[',
