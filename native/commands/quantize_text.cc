@@ -9,14 +9,13 @@
 #include "app/model.h"
 #include "app/text.h"
 #include "base/format.h"
+#include "commands/layer_names.h"
 #include "quant/quant.h"
 
 namespace sluice::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr size_t kTableWidth = 80;
 
 std::string name_of_type(Type type) { return file_type(static_cast<uint32_t>(type)).name; }
 
@@ -27,20 +26,6 @@ struct KindRow {
   std::vector<uint64_t> layers;  // ascending; empty: it belongs to no layer
   uint64_t tensors = 0, before = 0, after = 0;
 };
-
-// Takes the N of "blk.N.rest" off a name.
-std::optional<uint64_t> take_layer(std::string& name) {
-  if (!name.starts_with("blk.")) return std::nullopt;
-  const size_t dot = name.find('.', 4);
-  if (dot == std::string::npos || dot == 4 || dot > 10) return std::nullopt;
-  uint64_t layer = 0;
-  for (size_t i = 4; i < dot; ++i) {
-    if (name[i] < '0' || name[i] > '9') return std::nullopt;
-    layer = layer * 10 + static_cast<uint64_t>(name[i] - '0');
-  }
-  name = name.substr(dot + 1);
-  return layer;
-}
 
 // In the order of the file, those of a kind together.
 std::vector<KindRow> kind_rows(const Gguf& source, const QuantizePlan& plan) {
@@ -69,19 +54,6 @@ std::vector<KindRow> kind_rows(const Gguf& source, const QuantizePlan& plan) {
     rows.push_back(std::move(row));
   }
   return rows;
-}
-
-// "0 to 3, 6, 9"
-std::string layer_ranges(const std::vector<uint64_t>& layers) {
-  std::string out;
-  for (size_t i = 0; i < layers.size();) {
-    size_t end = i + 1;
-    while (end < layers.size() && layers[end] <= layers[end - 1] + 1) ++end;
-    out += concat(out.empty() ? "" : ", ", layers[i]);
-    if (end > i + 1) out += concat(end == i + 2 ? ", " : " to ", layers[end - 1]);
-    i = end;
-  }
-  return out;
 }
 
 // "rows of 640 are no multiple of 256: 83 tensors got a larger type", a line for each length.
@@ -171,10 +143,7 @@ std::string quantize_text(const QuantizeReport& report) {
     const bool only = (i == 0 || rows[i - 1].kind != row.kind) &&
                       (i + 1 == rows.size() || rows[i + 1].kind != row.kind);
     if (row.layers.empty() || only) continue;
-    for (const std::string& line : wrapped(
-             concat(row.layers.size() == 1 ? "in layer " : "in layers ", layer_ranges(row.layers)),
-             kTableWidth - 6))
-      out += "      " + line + "\n";
+    out += layers_text(row.layers);
   }
   out += fallbacks_text(report.source, plan) + "\n";
   if (report.options.importance != nullptr) {

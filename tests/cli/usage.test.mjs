@@ -88,7 +88,7 @@ for (const command of [
 /** The first arguments of each command that takes no MODEL. */
 const first = {
   edit: '\\[IN\\] \\[OUT\\] ',
-  diff: '\\[A\\] \\[B\\] ',
+  diff: 'A B ',
   convert: 'FOLDER OUT ',
   pull: 'ADDRESS \\[',
   cache: 'ACTION \\[ADDRESS\\]\\.\\.\\. ',

@@ -83,5 +83,7 @@ std::vector<std::string> quantize_types();
 std::string quantize_type_names();
 // Whether plan_quantization() knows the name.
 bool is_quantize_type(std::string_view name);
+// The type's name for a value of general.file_type: "Q4_K_M" of 15. "" if there is none.
+std::string_view name_of_file_type(uint64_t file_type);
 
 }  // namespace sluice

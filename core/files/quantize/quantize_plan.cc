@@ -301,6 +301,11 @@ std::string quantize_type_names() {
   return out;
 }
 
+std::string_view name_of_file_type(uint64_t file_type) {
+  const auto mix = std::ranges::find(all_mixes(), file_type, &Mix::file_type);
+  return mix == all_mixes().end() ? "" : mix->name;
+}
+
 bool is_quantize_type(std::string_view name) { return find_mix(name) != nullptr; }
 
 Result<TensorTypeRule> parse_tensor_type(std::string_view text) {
