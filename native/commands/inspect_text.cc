@@ -1,7 +1,6 @@
 #include "commands/inspect_text.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -164,8 +163,10 @@ std::string types(const Json& info) {
   const double all = static_cast<double>(std::max<uint64_t>(1, whole(info["dataBytes"])));
   std::vector<std::pair<std::string, Json>> sorted;
   for (const auto& [name, type] : info["types"].items()) sorted.emplace_back(name, type);
-  std::ranges::stable_sort(sorted, std::greater(),
-                           [](const auto& each) { return whole(each.second["bytes"]); });
+  std::ranges::sort(sorted, [](const auto& a, const auto& b) {
+    const uint64_t of_a = whole(a.second["bytes"]), of_b = whole(b.second["bytes"]);
+    return of_a != of_b ? of_a > of_b : a.first < b.first;
+  });
   for (const auto& [name, type] : sorted) {
     out += format("  %-18s %12s %9llu %7.1f%%\n", name.c_str(),
                   human_bytes(whole(type["bytes"])).c_str(),
