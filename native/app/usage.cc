@@ -11,7 +11,7 @@
 #include "app/help.h"
 #include "app/numbers.h"
 #include "base/format.h"
-#include "files/quantize.h"
+#include "files/quantize/quantize.h"
 
 namespace sluice::cli {
 namespace {

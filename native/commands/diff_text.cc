@@ -7,7 +7,7 @@
 #include "app/text.h"
 #include "base/format.h"
 #include "commands/layer_names.h"
-#include "files/quantize.h"
+#include "files/quantize/quantize.h"
 #include "files/value_text.h"
 #include "quant/quant.h"
 

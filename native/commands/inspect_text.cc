@@ -9,7 +9,7 @@
 
 #include "app/text.h"
 #include "base/format.h"
-#include "files/quantize.h"
+#include "files/quantize/quantize.h"
 #include "files/value_text.h"
 #include "kernels/kv_chunk.h"
 
