@@ -31,6 +31,9 @@ constexpr char kProgramFooter[] = R"(Examples:
   sluice chat qwen3-0.6b                    a conversation with one of them
   sluice chat model.gguf                    or with a file
   sluice inspect model.gguf                 what a file holds and needs
+  sluice convert hf:OWNER/REPO model.gguf   a GGUF file of a model that has none
+  sluice quantize model.gguf small.gguf --type Q4_K_M
+                                            the same in a quarter of the size
   sluice edit in.gguf out.gguf --set general.name=New
                                             another name, template, ..
   sluice diff a.gguf b.gguf                 what differs between two files

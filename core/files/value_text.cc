@@ -4,13 +4,23 @@
 
 namespace sluice {
 
+std::string quoted_text(std::string_view text, size_t max_bytes) {
+  std::string line;
+  for (const char c : max_bytes < text.size() ? text.substr(0, max_bytes + 1) : text) {
+    if (c == '\n' || c == '\r' || c == '\t')
+      line += c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t";
+    else
+      line += c;
+  }
+  return concat("\"", printable(line, max_bytes), "\"");
+}
+
 std::string element_text(const MetadataValue& value, uint64_t i, size_t max_bytes, size_t from) {
   switch (value.is_array() ? value.element : value.type) {
     case ValueType::string: {
       const std::string_view text = value.text(i);
       const bool cut = from > 0 && from < text.size();
-      return concat(cut ? "..." : "", "\"", printable(cut ? text.substr(from) : text, max_bytes),
-                    "\"");
+      return concat(cut ? "..." : "", quoted_text(cut ? text.substr(from) : text, max_bytes));
     }
     case ValueType::boolean:
       return value.as_bool(i).value_or(false) ? "true" : "false";

@@ -106,6 +106,8 @@ constexpr Flag kFlags[] = {
     {"--in-file", Takes::value, "", "matrices can't be added up; measure over one longer text",
      true, "imatrix"},
     {"-o --output -oe", Takes::value, "", "--json prints JSON, and nothing prints Markdown", true},
+    {"--output-tensor-type", Takes::value, "", "write --tensor-type '^output.weight=TYPE'", true},
+    {"--token-embedding-type", Takes::value, "", "write --tensor-type '^token_embd=TYPE'", true},
     {"-pg", Takes::value, "", "-p and --depth measure a prompt, and decoding behind a text", true},
     {"--no-display-prompt", Takes::nothing, "-q", ""},
     {"-ctk --cache-type-k -ctv --cache-type-v", Takes::value, "",

@@ -80,6 +80,7 @@ class HelpFormatter : public CLI::Formatter {
     std::string out;
     std::vector<std::string> groups = app->get_groups();
     if (std::erase(groups, kHelpGroup) > 0) groups.emplace_back(kHelpGroup);
+    std::erase(groups, kNeededArgument);
     for (const std::string& group : groups) {
       const auto options = app->get_options([&](const CLI::Option* option) {
         return option->get_group() == group && option->nonpositional();
@@ -133,8 +134,9 @@ std::vector<std::string> usage_words(const CLI::App& app) {
       continue;
     }
     const std::string name = option->get_name(true);
-    words.push_back(concat(option->get_required() ? name : "[" + name + "]",
-                           option->get_items_expected_max() > 1 ? "..." : ""));
+    words.push_back(concat(
+        option->get_required() || option->get_group() == kNeededArgument ? name : "[" + name + "]",
+        option->get_items_expected_max() > 1 ? "..." : ""));
   }
   for (const CLI::Option* option : app.get_options()) {
     if (!option->nonpositional() || app.get_parent() == nullptr || option == app.get_help_ptr()) {

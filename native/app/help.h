@@ -14,6 +14,9 @@ enum class Environment { model, cache };
 // Adds a command. Its help ends with `footer`, the exit status and the environment.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& purpose,
                       const std::string& footer, Environment environment = Environment::model);
+// The group of an argument that usage lines show as required, though CLI11 doesn't check it, since
+// an option may take its place.
+inline constexpr char kNeededArgument[] = "needed";
 std::shared_ptr<CLI::Formatter> help_formatter();
 
 // The first name of an option: -p of -p, --prompt.

@@ -11,6 +11,7 @@
 #include "app/help.h"
 #include "app/numbers.h"
 #include "base/format.h"
+#include "files/quantize/quantize.h"
 
 namespace sluice::cli {
 namespace {
@@ -160,6 +161,8 @@ std::optional<std::string> check_arguments(const CLI::App& command,
   return std::nullopt;
 }
 
+bool is_copy(std::string_view type) { return type == "COPY" || type == "copy"; }
+
 std::string describe_error(const CLI::ParseError& error, const CLI::App& app) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     // Unknown options were found before, so this one is after a "--".
@@ -169,6 +172,11 @@ std::string describe_error(const CLI::ParseError& error, const CLI::App& app) {
     if (app.get_option_no_throw(extra.substr(0, extra.find('='))) != nullptr)
       return concat("'", printable(extra),
                     "' stands behind --, where all are arguments; options go in front of it");
+    if (app.get_option_no_throw("--type") != nullptr) {
+      if (is_copy(extra)) return kNoCopy;
+      if (is_quantize_type(extra))
+        return concat(too_many_arguments(extra, false), "; write --type ", extra);
+    }
     return too_many_arguments(extra, app.get_option_no_throw("PROMPT") != nullptr);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {

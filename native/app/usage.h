@@ -22,6 +22,10 @@ std::optional<std::string> check_first_argument(const CLI::App& program,
 // as an option with the next argument as its value.
 std::optional<std::string> check_arguments(const CLI::App& command,
                                            std::span<const std::string> arguments);
+// llama-quantize's COPY, which is no type here, and what is said of it.
+bool is_copy(std::string_view type);
+inline constexpr char kNoCopy[] =
+    "COPY is no type: cp copies a file, and sluice edit writes one with other metadata";
 // The message for an error of CLI11. Errors that this program threw keep their message.
 std::string describe_error(const CLI::ParseError& error, const CLI::App& app);
 

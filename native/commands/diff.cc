@@ -13,12 +13,11 @@
 #include "app/model.h"
 #include "app/output.h"
 #include "app/signals.h"
-#include "app/text.h"
 #include "base/format.h"
 #include "base/threads.h"
 #include "commands/commands.h"
+#include "commands/diff_text.h"
 #include "files/compare.h"
-#include "files/value_text.h"
 #include "quant/quant.h"
 
 namespace sluice::cli {
@@ -36,12 +35,16 @@ constexpr char kDiffFooter[] =
     R"(Compares the metadata, then the tensors of the same name, in whatever order the
 files have them. Of tensors that differ in type or bytes it shows how far the
 numbers are apart: the relative error (the RMS of A - B over the RMS of A), the
-largest difference, and the cosine of the angle between the two. Types that
-aren't computed here are compared by their bytes alone.
+largest difference, and 1 - the cosine of the angle between the two; at the end
+the mean and the worst error by type. Layers are grouped; --all shows each
+tensor. Types that aren't computed here are compared by their bytes alone. How
+the files are laid out doesn't count.
 
-The exit status is 0 if the files say the same, and 1 if they differ; how they
-are laid out doesn't count. After a failure there is an error on stderr, and an
-event with --json.
+An importance matrix keeps what the weights compute exact, not the weights: the
+error of a file that was quantized with one is often larger than without.
+
+The exit status is 1 if the files differ; after a failure there is an error on
+stderr, too, and an event with --json.
 
 Examples:
   sluice diff model-f16.gguf model-q4_k.gguf
@@ -49,33 +52,7 @@ Examples:
 
 using Json = nlohmann::ordered_json;
 
-struct Difference {
-  const Gguf& a;
-  const Gguf& b;
-  std::vector<FieldDifference> fields;
-  TensorComparison tensors;
-
-  // How many keys count that both have with the same value.
-  uint64_t n_equal_fields() const {
-    const auto of_a = std::ranges::count_if(
-        a.metadata, [](const auto& field) { return !is_layout_key(field.first); });
-    const auto different = std::ranges::count_if(
-        fields, [](const FieldDifference& each) { return each.a != nullptr; });
-    return static_cast<uint64_t>(of_a - different);
-  }
-  bool none() const { return fields.empty() && tensors.different.empty(); }
-};
-
-std::string type_of(const TensorInfo* tensor) {
-  return tensor == nullptr ? "-" : file_type(tensor->type).name;
-}
-
-std::string extents_of(const TensorInfo& tensor) {
-  std::string out;
-  for (uint32_t i = 0; i < tensor.n_dims; ++i)
-    out += concat(out.empty() ? "" : " x ", tensor.dims[i]);
-  return out.empty() ? "one number" : out;
-}
+std::string type_of(const TensorInfo* tensor) { return file_type(tensor->type).name; }
 
 // --- JSON ----------------------------------------------------------------------------------------
 
@@ -131,113 +108,6 @@ void print_json(const DiffOptions& options, const Difference& difference) {
   write_json(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-// --- text ----------------------------------------------------------------------------------------
-
-// What stands at the first difference of two values, or all of them.
-std::string side_text(const FieldDifference& each, const MetadataValue* value, size_t width) {
-  if (value == nullptr) return "-";
-  if (!each.first) return value_text(*value, width);
-  if (!value->is_array()) {
-    constexpr size_t kBefore = 12;  // bytes that show where it is
-    return element_text(*value, 0, width,
-                        *each.first > kBefore ? static_cast<size_t>(*each.first) - kBefore : 0);
-  }
-  if (*each.first >= value->count) return concat("ends after ", value->count);
-  return element_text(*value, *each.first, width);
-}
-
-std::string field_text(const FieldDifference& each, size_t width) {
-  const size_t column = width - 15;  // quotes, dots on both sides, and the letter in front
-  std::string out = concat("  ", printable(each.key, width - 2));
-  if (each.a != nullptr && each.b != nullptr && each.first) {
-    out += each.a->is_array() ? concat(", from element ", *each.first, " on") : std::string();
-  }
-  if (each.a != nullptr && each.b != nullptr &&
-      (each.a->type != each.b->type || each.a->element != each.b->element))
-    out += ", of another type";
-  out += "\n";
-  if (each.a != nullptr) out += concat("    A  ", side_text(each, each.a, column), "\n");
-  if (each.b != nullptr) out += concat("    B  ", side_text(each, each.b, column), "\n");
-  return out;
-}
-
-std::string error_text(const TensorError& error) {
-  const auto relative = error.relative();
-  const auto cosine = error.cosine();
-  std::string out =
-      format("%11s %11.4g %11s", relative ? format("%.5f", *relative).c_str() : "-",
-             error.largest_difference, cosine ? format("%.7f", *cosine).c_str() : "-");
-  if (error.n_not_finite > 0) out += concat("  ", error.n_not_finite, " not finite");
-  return out;
-}
-
-std::string tensors_text(const Difference& difference, size_t width) {
-  using Kind = TensorDifference::Kind;
-  // Name, types, three figures.
-  const size_t names = std::clamp<size_t>(width < 54 ? 0 : width - 54, 26, 63);
-  const auto named = [&](const std::string& name) {
-    return format("  %-*s ", static_cast<int>(names), printable(name, names).c_str());
-  };
-  std::string others, rows;
-  for (const TensorDifference& each : difference.tensors.different) {
-    const TensorInfo& tensor = each.a != nullptr ? *each.a : *each.b;
-    if (each.kind == Kind::only_a || each.kind == Kind::only_b) {
-      others += concat(named(tensor.name), "only in ", each.kind == Kind::only_a ? "A" : "B", ": ",
-                       type_of(&tensor), ", ", extents_of(tensor), "\n");
-    } else if (each.kind == Kind::shape) {
-      others += concat(named(tensor.name), "shape ", extents_of(*each.a), " -> ",
-                       extents_of(*each.b), "\n");
-    } else {
-      const std::string types = each.a->type == each.b->type
-                                    ? type_of(each.a)
-                                    : concat(type_of(each.a), ">", type_of(each.b));
-      rows += concat(
-          named(tensor.name), format("%-13s ", types.c_str()),
-          each.error ? error_text(*each.error) : std::string("not computed; other bytes"), "\n");
-    }
-  }
-  if (rows.empty()) return others;
-  return concat(others,
-                format("  %-*s %-13s %11s %11s %11s\n", static_cast<int>(names), "tensor", "type",
-                       "rel. error", "largest", "cosine"),
-                rows);
-}
-
-std::string count_line(std::string_view what, uint64_t different, uint64_t equal) {
-  return concat(what, ": ", different, different == 1 ? " differs, " : " differ, ", equal,
-                equal == 1 ? " is equal\n" : " are equal\n");
-}
-
-void print_text(const DiffOptions& options, const Difference& difference) {
-  const size_t width = std::max<size_t>(terminal_columns(STDOUT_FILENO), 80);
-  std::string out = concat("A  ", printable(options.a, kMaxShownPath), "\nB  ",
-                           printable(options.b, kMaxShownPath), "\n\n");
-  out += count_line("Fields", difference.fields.size(), difference.n_equal_fields());
-  for (const FieldDifference& each : difference.fields) out += field_text(each, width);
-  if (options.all) {
-    for (const auto& [key, value] : difference.a.metadata) {
-      if (!is_layout_key(key) &&
-          std::ranges::none_of(difference.fields,
-                               [&](const FieldDifference& each) { return each.key == key; }))
-        out += concat("  = ", printable(key, width - 4), "\n");
-    }
-  }
-  out +=
-      "\n" + count_line("Tensors", difference.tensors.different.size(), difference.tensors.n_equal);
-  out += tensors_text(difference, width);
-  if (options.all) {
-    std::vector<std::string_view> names;
-    for (const TensorDifference& each : difference.tensors.different)
-      if (each.a != nullptr) names.push_back(each.a->name);
-    std::ranges::sort(names);
-    for (const TensorInfo& tensor : difference.a.tensors) {
-      if (!std::ranges::binary_search(names, std::string_view(tensor.name)))
-        out += concat("  = ", printable(tensor.name), "\n");
-    }
-  }
-  write_shown(out);
-}
-
 // --- the command ---------------------------------------------------------------------------------
 
 Result<DiskModel> open_side(const std::string& name, const DownloadOptions& download) {
@@ -249,6 +119,20 @@ Result<DiskModel> open_side(const std::string& name, const DownloadOptions& down
   auto opened = DiskModel::open(model.paths);
   if (!opened) return named(opened.error());
   return opened;
+}
+
+// The end of the help, with what 0 and 1 mean here.
+std::string with_own_status(std::string footer) {
+  constexpr std::string_view kCommon =
+      "0 done, 1 failed while running, 2 wrong usage, 3 a file can't be\nused, 4 not enough "
+      "memory, "
+      "130 ended by Ctrl-C.";
+  const size_t at = footer.find(kCommon);
+  if (at == std::string::npos) return footer;
+  return footer.replace(at, kCommon.size(),
+                        "0 the files say the same, 1 they differ or it failed while\nrunning, 2 "
+                        "wrong usage, 3 a file can't be used, 4 not enough memory, 130\nended by "
+                        "Ctrl-C.");
 }
 
 int diff(const DiffOptions& options) {
@@ -271,7 +155,8 @@ int diff(const DiffOptions& options) {
   if (options.json) {
     print_json(options, difference);
   } else {
-    print_text(options, difference);
+    write_shown(diff_text({options.a, options.b, difference, options.all},
+                          std::max<size_t>(terminal_columns(STDOUT_FILENO), 80)));
   }
   return difference.none() ? kDone : kFailed;
 }
@@ -282,12 +167,15 @@ void add_diff(CLI::App& program, int& status) {
   auto options = std::make_shared<DiffOptions>();
   CLI::App* app =
       add_command(program, "diff", "show what differs between two model files", kDiffFooter);
-  add_text(*app, "A", "FILE", options->a, "a GGUF file, or a name or an address as for inspect");
-  add_text(*app, "B", "FILE", options->b, "another one");
+  app->footer(with_own_status(app->get_footer()));
+  add_text(*app, "A", "FILE", options->a, "a GGUF file, or a name or an address as for inspect")
+      ->required();
+  add_text(*app, "B", "FILE", options->b, "another one")->required();
   add_integer(*app, "-t,--threads", options->threads, 1, Pool::kMaxThreads, "THREADS",
               "worker threads; 1 to 64 (default one for each core)")
       ->group("Work");
-  add_flag(*app, "--all", options->all, "list what is equal, too")->group("Output");
+  add_flag(*app, "--all", options->all, "list each tensor, and what is equal, too")
+      ->group("Output");
   add_json(*app, options->json, "what differs as one JSON object");
   add_download_options(*app, options->download);
   app->callback([options, &status] { status = diff(*options); });

@@ -3,6 +3,8 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
+
 #include "app/arguments.h"
 #include "app/diagnostics.h"
 #include "app/exit_status.h"
@@ -29,7 +31,7 @@ struct InspectOptions {
   std::string model;
   DownloadOptions download;
   LoadOptions load;
-  std::string tensor;
+  std::vector<std::string> tensors;  // names and patterns
   bool all = false;
   bool json = false;
 };
@@ -54,23 +56,40 @@ Examples:
   sluice inspect model.gguf --tensor 'blk.*.attn_norm.weight'
   sluice inspect model.gguf --json)";
 
-// The tensor of this name, or those that the pattern names, in the file's order. Fails with
+// Adds the tensor of this name, or those that the pattern names, in the file's order. Fails with
 // not_found.
-Result<std::vector<TensorFigures>> find_tensors(const Gguf& header, const std::string& pattern) {
-  std::vector<TensorFigures> found;
-  if (const TensorInfo* one = header.find_tensor(pattern)) {
-    found.push_back({one, std::nullopt});
-    return found;
-  }
+Status find_tensors(const Gguf& header, const std::string& pattern,
+                    std::vector<TensorFigures>& found) {
   std::vector<std::string> names;
+  size_t n = 0;
+  const auto add = [&](const TensorInfo& tensor) {
+    ++n;
+    if (std::ranges::find(found, &tensor, &TensorFigures::tensor) == found.end())
+      found.push_back({&tensor, std::nullopt});
+  };
+  if (const TensorInfo* one = header.find_tensor(pattern)) {
+    add(*one);
+    return {};
+  }
   for (const TensorInfo& tensor : header.tensors) {
     names.push_back(tensor.name);
-    if (::fnmatch(pattern.c_str(), tensor.name.c_str(), FNM_NOESCAPE) == 0)
-      found.push_back({&tensor, std::nullopt});
+    if (::fnmatch(pattern.c_str(), tensor.name.c_str(), FNM_NOESCAPE) == 0) add(tensor);
   }
-  if (!found.empty()) return found;
+  if (n > 0) return {};
+  // A part of a name needs * on both sides.
+  std::string part = pattern;
+  std::erase(part, '*');
+  const auto fits = part.empty() ? 0 : std::ranges::count_if(names, [&](const std::string& name) {
+    return name.find(part) != std::string::npos;
+  });
+  std::string hint;
+  if (fits > 0)
+    hint =
+        concat("; '*", printable(part), "*' fits ", counted(static_cast<uint64_t>(fits), "tensor"));
+  if (pattern.find_first_of("*?[") != std::string::npos)
+    return fail(Code::not_found, "no tensor fits the pattern '", printable(pattern), "'", hint);
   return fail(Code::not_found, "the file has no tensor '", printable(pattern), "'",
-              did_you_mean(pattern, names));
+              hint.empty() ? did_you_mean(pattern, names) : hint);
 }
 
 int inspect_tensors(const InspectOptions& options, ModelSource& model) {
@@ -80,24 +99,25 @@ int inspect_tensors(const InspectOptions& options, ModelSource& model) {
   if (const Status there = fetch(model); !there) return refuse(there.error());
   auto file = DiskModel::open(model.paths);
   if (!file) return refuse(file.error());
-  auto tensors = find_tensors(file->header(), options.tensor);
-  if (!tensors) return refuse(tensors.error());
+  std::vector<TensorFigures> tensors;
+  for (const std::string& pattern : options.tensors)
+    if (const Status there = find_tensors(file->header(), pattern, tensors); !there)
+      return refuse(there.error());
   defer_signals();
   Pool pool(options.load.threads > 0 ? options.load.threads : default_file_threads());
   const OnFileProgress progress = shown_progress("reading");
-  for (TensorFigures& each : *tensors) {
+  for (TensorFigures& each : tensors) {
     // Of one that was asked for by name the reason is told.
-    if (tensors->size() > 1 && find_traits(each.tensor->type) == nullptr) continue;
+    if (tensors.size() > 1 && find_traits(each.tensor->type) == nullptr) continue;
     auto statistics = tensor_statistics(*file, file->header(), *each.tensor, pool, progress);
     if (!statistics) return refuse(statistics.error());
     each.statistics = *statistics;
   }
   erase_status();
   if (options.json) {
-    write_json(tensors_json(*tensors) + "\n");
+    write_json(tensors_json(tensors) + "\n");
   } else {
-    write_shown(
-        tensors_text(*tensors, file->header().data_offset, terminal_columns(STDOUT_FILENO)));
+    write_shown(tensors_text(tensors, file->header().data_offset, terminal_columns(STDOUT_FILENO)));
   }
   return kDone;
 }
@@ -105,7 +125,7 @@ int inspect_tensors(const InspectOptions& options, ModelSource& model) {
 int inspect(const InspectOptions& options) {
   auto model = find_model(options.model, options.download);
   if (!model) return report(model.error(), options.json);
-  if (!options.tensor.empty()) return inspect_tensors(options, *model);
+  if (!options.tensors.empty()) return inspect_tensors(options, *model);
   const auto header = read_header(*model);
   if (!header) return report(with_file_name(*model, header.error()), options.json);
   LoadOptions load = options.load;
@@ -126,8 +146,18 @@ void add_inspect(CLI::App& program, int& status) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* app = add_command(program, "inspect", "show what a model file holds", kInspectFooter);
   add_model(*app, options->model);
-  add_text(*app, "--tensor", "NAME", options->tensor,
-           "what the numbers of this tensor are like, or of those that a pattern names")
+  app->add_option(
+         "--tensor",
+         [options](const CLI::results_t& names) {
+           options->tensors = names;
+           return true;
+         },
+         "what the numbers of this tensor are like, or of those that a pattern names; several may "
+         "be given")
+      ->type_name("NAME")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("Output");
   add_flag(*app, "--all", options->all, "show all elements of arrays, and each tensor by itself")
       ->group("Output");

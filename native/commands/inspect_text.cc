@@ -9,6 +9,8 @@
 
 #include "app/text.h"
 #include "base/format.h"
+#include "files/quantize/quantize.h"
+#include "files/value_text.h"
 #include "kernels/kv_chunk.h"
 
 namespace sluice::cli {
@@ -44,6 +46,12 @@ std::string row(const std::string& name, const std::string& value, int width = 1
 
 std::string heading(const std::string& text) { return "\n" + text + "\n"; }
 
+// True of the files of sluice imatrix and llama-imatrix.
+bool is_importance(const Json& info) {
+  const auto type = info["metadata"].find("general.type");
+  return type != info["metadata"].end() && type->is_string() && *type == "imatrix";
+}
+
 std::string overview(const Json& info) {
   const Json& tokenizer = info["tokenizer"];
   std::string out;
@@ -55,7 +63,7 @@ std::string overview(const Json& info) {
                            info["tensors"].empty()
                                ? std::string()
                                : concat("; data from byte ", text_of(info["dataOffset"]), " on")));
-  out += row("parameters", human_count(whole(info["parameters"])));
+  if (!is_importance(info)) out += row("parameters", human_count(whole(info["parameters"])));
   // Not every file is one of a model: an importance matrix has none of these.
   const auto known = [&](const char* name) { return !info[name].is_null(); };
   if (known("layers")) out += row("layers", text_of(info["layers"]));
@@ -85,6 +93,10 @@ std::string overview(const Json& info) {
 }
 
 std::string memory(const Json& info) {
+  if (is_importance(info))
+    return heading("An importance matrix, not a model") +
+           "  It tells how large the inputs of a model's matrices are, column by column;\n"
+           "  sluice quantize --imatrix uses it.\n";
   if (!info["supported"].get<bool>()) {
     const Json& error = info["error"];
     std::string out = heading("It can't be run here (" + text_of(error["code"]) + ")");
@@ -149,7 +161,13 @@ std::string types(const Json& info) {
   std::string out =
       heading("Types") + format("  %-18s %12s %9s %8s\n", "type", "bytes", "tensors", "share");
   const double all = static_cast<double>(std::max<uint64_t>(1, whole(info["dataBytes"])));
-  for (const auto& [name, type] : info["types"].items()) {
+  std::vector<std::pair<std::string, Json>> sorted;
+  for (const auto& [name, type] : info["types"].items()) sorted.emplace_back(name, type);
+  std::ranges::sort(sorted, [](const auto& a, const auto& b) {
+    const uint64_t of_a = whole(a.second["bytes"]), of_b = whole(b.second["bytes"]);
+    return of_a != of_b ? of_a > of_b : a.first < b.first;
+  });
+  for (const auto& [name, type] : sorted) {
     out += format("  %-18s %12s %9llu %7.1f%%\n", name.c_str(),
                   human_bytes(whole(type["bytes"])).c_str(),
                   static_cast<unsigned long long>(whole(type["tensors"])),
@@ -185,7 +203,7 @@ std::string largest_tensors(const Json& info) {
 
 std::string metadata_value(const Json& value, size_t width) {
   if (!value.is_object()) {
-    return value.is_string() ? concat("\"", text_of(value, width - 5), "\"") : text_of(value);
+    return value.is_string() ? quoted_text(value.get<std::string>(), width - 5) : text_of(value);
   }
   std::string out = concat(text_of(value["count"]), " ", text_of(value["array"]), ": ");
   std::string separator;
@@ -201,12 +219,21 @@ std::string metadata_value(const Json& value, size_t width) {
   return value["count"] > shown ? out + ", ..." : out;
 }
 
+// " (Q4_K_M)" behind the number of general.file_type.
+std::string file_type_remark(const std::string& key, const Json& value) {
+  if (key != "general.file_type" || !value.is_number_unsigned()) return "";
+  const std::string_view name = name_of_file_type(value.get<uint64_t>());
+  return name.empty() ? "" : concat(" (", name, ")");
+}
+
 std::string metadata(const Json& info) {
   std::string out = heading(concat("Metadata (", info["metadata"].size(), ")"));
   for (const auto& [key, value] : info["metadata"].items()) {
     const std::string name = printable(key, 60);
     const size_t column = std::max<size_t>(40, name.size() + 1);
-    out += row(name, metadata_value(value, std::max<size_t>(24, kWidth - 3 - column)),
+    out += row(name,
+               metadata_value(value, std::max<size_t>(24, kWidth - 3 - column)) +
+                   file_type_remark(key, value),
                static_cast<int>(column - 1));
   }
   return out;
@@ -227,7 +254,7 @@ std::string all_metadata(const Json& info) {
       // A text with lines keeps them.
       const bool text = value.is_string();
       out += concat(text ? "\"" : "", text ? value.get<std::string>() : text_of(value),
-                    text ? "\"\n" : "\n");
+                    text ? "\"" : file_type_remark(key, value), "\n");
       continue;
     }
     out += concat(text_of(value["count"]), " ", text_of(value["array"]), "\n");

@@ -6,16 +6,16 @@
 #include <tuple>
 #include <vector>
 
+#include "app/model.h"
 #include "app/text.h"
 #include "base/format.h"
+#include "commands/layer_names.h"
 #include "quant/quant.h"
 
 namespace sluice::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr size_t kTableWidth = 80;
 
 std::string name_of_type(Type type) { return file_type(static_cast<uint32_t>(type)).name; }
 
@@ -26,20 +26,6 @@ struct KindRow {
   std::vector<uint64_t> layers;  // ascending; empty: it belongs to no layer
   uint64_t tensors = 0, before = 0, after = 0;
 };
-
-// Takes the N of "blk.N.rest" off a name.
-std::optional<uint64_t> take_layer(std::string& name) {
-  if (!name.starts_with("blk.")) return std::nullopt;
-  const size_t dot = name.find('.', 4);
-  if (dot == std::string::npos || dot == 4 || dot > 10) return std::nullopt;
-  uint64_t layer = 0;
-  for (size_t i = 4; i < dot; ++i) {
-    if (name[i] < '0' || name[i] > '9') return std::nullopt;
-    layer = layer * 10 + static_cast<uint64_t>(name[i] - '0');
-  }
-  name = name.substr(dot + 1);
-  return layer;
-}
 
 // In the order of the file, those of a kind together.
 std::vector<KindRow> kind_rows(const Gguf& source, const QuantizePlan& plan) {
@@ -70,17 +56,59 @@ std::vector<KindRow> kind_rows(const Gguf& source, const QuantizePlan& plan) {
   return rows;
 }
 
-// "0 to 3, 6, 9"
-std::string layer_ranges(const std::vector<uint64_t>& layers) {
+// "rows of 640 are no multiple of 256: 83 tensors got a larger type", a line for each length.
+std::string fallbacks_text(const Gguf& source, const QuantizePlan& plan) {
+  std::map<std::pair<uint64_t, uint32_t>, uint64_t> lengths;  // row, block: tensors
+  for (const QuantizePlan::Tensor& planned : plan.tensors) {
+    if (!planned.instead_of) continue;
+    const uint32_t block = file_type(static_cast<uint32_t>(*planned.instead_of)).block;
+    ++lengths[{source.tensors[planned.source].dims[0], block}];
+  }
+  constexpr size_t kMost = 8;  // lines
   std::string out;
-  for (size_t i = 0; i < layers.size();) {
-    size_t end = i + 1;
-    while (end < layers.size() && layers[end] <= layers[end - 1] + 1) ++end;
-    out += concat(out.empty() ? "" : ", ", layers[i]);
-    if (end > i + 1) out += concat(end == i + 2 ? ", " : " to ", layers[end - 1]);
-    i = end;
+  size_t n = 0;
+  for (const auto& [length, tensors] : lengths) {
+    if (n++ == kMost) return out + "    and so do rows of other lengths\n";
+    out += concat(out.empty() ? "\n  * " : "    ", "rows of ", length.first, " are no multiple of ",
+                  length.second, ": ", counted(tensors, "tensor"), " got a larger type\n");
   }
   return out;
+}
+
+// How many tensors are rounded, and how many of them with importance.
+struct Measured {
+  uint64_t rounded = 0, with_importance = 0;
+};
+Measured measured(const QuantizeReport& report) {
+  Measured out;
+  const Importance* importance = report.options.importance;
+  for (const QuantizePlan::Tensor& planned : report.plan.tensors) {
+    if (planned.from == planned.to || file_type(static_cast<uint32_t>(planned.to)).block == 1)
+      continue;
+    ++out.rounded;
+    out.with_importance += importance != nullptr &&
+                           importance->find(report.source.tensors[planned.source].name) != nullptr;
+  }
+  return out;
+}
+
+uint64_t n_weights(const Gguf& source) {
+  uint64_t sum = 0;
+  for (const TensorInfo& tensor : source.tensors) {
+    uint64_t n = 1;
+    for (const uint64_t dim : tensor.dims) n *= dim;
+    sum += n;
+  }
+  return sum;
+}
+
+std::string type_title(const QuantizeReport& report) {
+  if (!report.options.pure) return report.plan.type;
+  // The name of the mix without its size: Q4_K of Q4_K_M.
+  std::string type = report.plan.type;
+  for (const std::string_view end : {"_S", "_M", "_L"})
+    if (type.ends_with(end) && type.find("_K") != std::string::npos) type.resize(type.size() - 2);
+  return type + " for all";
 }
 
 uint64_t tensor_bytes(const std::vector<TensorInfo>& tensors) {
@@ -91,58 +119,68 @@ uint64_t tensor_bytes(const std::vector<TensorInfo>& tensors) {
 
 }  // namespace
 
-std::string quantize_text(const std::string& model, const Gguf& source, const QuantizePlan& plan,
-                          uint64_t bytes_before) {
-  double weights = 0;
-  for (const TensorInfo& tensor : source.tensors) {
-    double n = 1;
-    for (const uint64_t dim : tensor.dims) n *= static_cast<double>(dim);
-    weights += n;
-  }
+std::string quantize_text(const QuantizeReport& report) {
+  const QuantizePlan& plan = report.plan;
+  const auto weights = static_cast<double>(n_weights(report.source));
   uint64_t after = 0;
   for (const Gguf& file : plan.files) after += tensor_bytes(file.tensors);
   const auto bits = [weights](uint64_t bytes) {
     return format("%.2f", weights > 0 ? 8 * static_cast<double>(bytes) / weights : 0.0);
   };
   std::string out =
-      concat(printable(model, 200), " as ", plan.type, ": ", human_bytes(bytes_before), " -> ",
-             human_bytes(plan.bytes()), ", ", bits(tensor_bytes(source.tensors)), " -> ",
-             bits(after), " bits a weight\n\n");
-  out += format("  %-28s %6s  %-7s    %-7s %10s %10s\n", "tensors", "number", "from", "to",
+      concat(printable(report.model, 200), " as ", type_title(report), ": ",
+             human_bytes(report.bytes_before), " -> ", human_bytes(plan.bytes()), ", ",
+             bits(tensor_bytes(report.source.tensors)), " -> ", bits(after), " bits a weight\n\n");
+  out += format("  %-26s %6s  %-7s    %-9s %10s %10s\n", "tensors", "number", "from", "to",
                 "before", "after");
-  const std::vector<KindRow> rows = kind_rows(source, plan);
-  bool marked = false;
+  const std::vector<KindRow> rows = kind_rows(report.source, plan);
   for (size_t i = 0; i < rows.size(); ++i) {
     const KindRow& row = rows[i];
-    out += format("  %-28s %6llu  %-7s -> %-7s %10s %10s\n", printable(row.kind, 28).c_str(),
+    out += format("  %-26s %6llu  %-7s -> %-9s %10s %10s\n",
+                  printable(row.kind, row.kind.size() > 26 ? 23 : 26).c_str(),
                   static_cast<unsigned long long>(row.tensors), row.from.c_str(), row.to.c_str(),
                   human_bytes(row.before).c_str(), human_bytes(row.after).c_str());
-    marked |= row.to.ends_with('*');
     const bool only = (i == 0 || rows[i - 1].kind != row.kind) &&
                       (i + 1 == rows.size() || rows[i + 1].kind != row.kind);
     if (row.layers.empty() || only) continue;
-    for (const std::string& line :
-         wrapped("in layers " + layer_ranges(row.layers), kTableWidth - 6))
-      out += "      " + line + "\n";
+    out += layers_text(row.layers);
   }
-  if (marked)
-    out += "\n  * in place of a type whose blocks don't divide the rows of these tensors\n";
-  return out;
+  out += fallbacks_text(report.source, plan) + "\n";
+  if (report.options.importance != nullptr) {
+    const Measured used = measured(report);
+    out += concat("importance matrix: it has ", used.with_importance, " of the ",
+                  counted(used.rounded, "tensor"), " that ", used.rounded == 1 ? "is" : "are",
+                  " quantized\n");
+  }
+  const std::string figures = concat(human_bytes(plan.bytes()), ", ", type_title(report), ", ",
+                                     bits(after), " bits a weight");
+  if (report.written.empty()) return concat(out, "would write ", figures, "; nothing is written\n");
+  const std::string file = printable(report.written, kMaxShownPath);
+  return concat(out, "wrote ", file, ": ", figures,
+                report.runs ? concat("; try: sluice run ", file) : std::string(), "\n");
 }
 
-std::string quantize_json(const Gguf& source, const QuantizePlan& plan, uint64_t bytes_before) {
+std::string quantize_json(const QuantizeReport& report) {
+  const QuantizePlan& plan = report.plan;
   Json tensors = Json::array();
   std::vector<size_t> next(plan.files.size());
-  for (const QuantizePlan::Tensor& planned : plan.tensors)
-    tensors.push_back({{"name", source.tensors[planned.source].name},
-                       {"from", name_of_type(planned.from)},
-                       {"to", name_of_type(planned.to)},
-                       {"bytes", plan.files[planned.file].tensors[next[planned.file]++].bytes}});
-  const Json all = {{"type", plan.type},
-                    {"fileType", plan.file_type},
-                    {"bytesBefore", bytes_before},
-                    {"bytesAfter", plan.bytes()},
-                    {"tensors", std::move(tensors)}};
+  for (const QuantizePlan::Tensor& planned : plan.tensors) {
+    Json& tensor = tensors.emplace_back(
+        Json{{"name", report.source.tensors[planned.source].name},
+             {"from", name_of_type(planned.from)},
+             {"to", name_of_type(planned.to)},
+             {"bytes", plan.files[planned.file].tensors[next[planned.file]++].bytes}});
+    if (planned.instead_of) tensor["insteadOf"] = name_of_type(*planned.instead_of);
+  }
+  Json all = Json::object();
+  if (!report.written.empty()) all["file"] = report.written;
+  all["type"] = plan.type;
+  all["fileType"] = plan.file_type;
+  all["bytesBefore"] = report.bytes_before;
+  all["bytesAfter"] = plan.bytes();
+  if (report.options.importance != nullptr)
+    all["importanceTensors"] = measured(report).with_importance;
+  all["tensors"] = std::move(tensors);
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -73,7 +73,7 @@ std::string one_tensor(const TensorFigures& figures, uint64_t data, size_t width
   out += figure_row("zero", with_share(all.n_zero, all.n_finite()));
   out += figure_row("min", concat(all.min));
   out += figure_row("max", concat(all.max));
-  out += figure_row("largest", concat(all.largest));
+  out += figure_row("largest |x|", concat(all.largest));
   out += figure_row("mean", short_number(all.mean));
   out += figure_row("deviation", short_number(all.deviation));
   out += figure_row("RMS", short_number(all.rms));

@@ -88,7 +88,19 @@ describe('sluice diff', () => {
     assert.ok(largestDifference > 0);
     assert.ok(cosine > 0.99 && cosine <= 1);
     const { out } = sluice(['diff', bundled, byte]);
-    assert.match(out, /^ {2}blk\.2\.ffn_up\.weight +Q8_0 +0\.\d+ +[\d.e-]+ +0\.9\d+$/m);
+    const small = String.raw`\d\.\d\de-\d\d`;
+    assert.match(
+      out,
+      new RegExp(
+        String.raw`^ {2}blk\.2\.ffn_up\.weight +1 Q8_0 +0\.\d+ +0\.\d+ +[\d.e-]+ +${small}$`,
+        'm',
+      ),
+    );
+    assert.match(out, /^Summary: 46 tensors equal, 1 with other numbers$/m);
+    assert.match(
+      sluice(['diff', bundled, byte, '--all']).out,
+      new RegExp(String.raw`^ {2}blk\.2\.ffn_up\.weight +Q8_0 +0\.\d+ +[\d.e-]+ +${small}$`, 'm'),
+    );
     // The figures don't depend on the threads.
     assert.equal(sluice(['diff', bundled, byte, '-t', '1']).out, out);
     assert.equal(sluice(['diff', bundled, byte, '-t', '3']).out, out);
@@ -103,10 +115,41 @@ describe('sluice diff', () => {
       assert.ok(relativeError > 0.004 && relativeError < 0.007, relativeError);
       assert.ok(cosine > 0.9999, cosine);
     }
+    // Layers are grouped, and the end tells the errors by type.
+    const { out } = sluice(['diff', half.path, bundled]);
+    assert.match(out, /^ {2}attn_q\.weight +5 F16>Q8_0 +0\.005\d+ +0\.005\d+ /m);
+    assert.match(out, /^Summary: 11 tensors equal, 36 of another type$/m);
+    assert.match(out, /^ {2}F16>Q8_0 +36 +0\.005\d+ +0\.005\d+ {2}(blk|token)/m);
+    for (const line of out.split('\n').slice(3)) assert.ok(line.length <= 80, line);
+    assert.match(
+      sluice(['diff', half.path, bundled, '--all']).out,
+      /^ {2}blk\.4\.attn_q\.weight +F16>Q8_0 +0\.005/m,
+    );
     const other = optional('models/stories-q4_0.gguf');
     if (other.skip) return;
     const far = diff(half.path, other.path).tensors.find(({ name }) => name.includes('ffn_down'));
     assert.ok(far.relativeError > 0.05 && far.relativeError < 0.15, far.relativeError);
+  });
+  it('shows numbers that are not finite as nan', () => {
+    const nan = damaged('nan.gguf', 'output_norm.weight', 0, Buffer.from([0, 0, 0xc0, 0x7f]));
+    for (const more of [[], ['--all']]) {
+      const { out } = sluice(['diff', bundled, nan, ...more]);
+      assert.match(out, /^ {2}output_norm\.weight +(1 )?F32( +nan){3,4}\n {6}1 numbers? /m);
+    }
+  });
+  it('names file types, and shows line ends', () => {
+    const file = (name, type, text) =>
+      temporary(
+        name,
+        gguf({ 'general.file_type': kv.u32(type), 'tokenizer.chat_template': kv.string(text) }),
+      );
+    const { out } = sluice([
+      'diff',
+      file('lines-a.gguf', 1, 'a\nb\tA'),
+      file('lines-b.gguf', 15, 'a\nb\tB'),
+    ]);
+    assert.match(out, /^ {4}A {2}1 \(F16\)\n {4}B {2}15 \(Q4_K_M\)$/m);
+    assert.match(out, /^ {4}A {2}"a\\nb\\tA"\n {4}B {2}"a\\nb\\tB"$/m);
   });
   it('compares types that are not computed by their bytes, and shapes', () => {
     const file = (name, type, shape, bytes) =>

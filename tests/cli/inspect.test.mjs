@@ -160,7 +160,26 @@ describe('inspect --all', () => {
     assert.equal(status, 0);
     assert.match(out, /^ {2}header {13}2 fields, 0 tensors$/m);
     assert.match(out, /^ {2}none +0 string: none$/m);
-    for (const row of ['layers', 'attention', 'vocabulary', 'Types']) assert.ok(!out.includes(row));
+    for (const row of ['layers', 'attention', 'vocabulary', 'Types', 'parameters'])
+      assert.ok(!out.includes(row));
+    assert.match(out, /^An importance matrix, not a model$/m);
+    assert.doesNotMatch(out, /can't be run here/);
+  });
+  it('names the file type, shows line ends, and types by their bytes', () => {
+    const tensor = (name, type, size, bytes) => ({ name, type, shape: [size], bytes });
+    const { out } = sluice([
+      'inspect',
+      temporary(
+        'kinds.gguf',
+        gguf({ 'general.file_type': kv.u32(15), text: kv.string('a\nb') }, [
+          tensor('a', 1, 2, 4),
+          tensor('b', 0, 64, 256),
+        ]),
+      ),
+    ]);
+    assert.match(out, /^ {2}general\.file_type +15 \(Q4_K_M\)$/m);
+    assert.match(out, /^ {2}text +"a\\nb"$/m);
+    assert.match(out, /^ {2}F32 +256 B .*\n {2}F16 +4 B /m);
   });
 });
 
@@ -191,8 +210,9 @@ describe('inspect --tensor', () => {
     assert.ok(
       out.startsWith(`output_norm.weight: F32, 192, 768 bytes at byte ${dataOffset + offset} `),
     );
-    for (const row of ['numbers', 'zero', 'min', 'max', 'largest', 'mean', 'deviation', 'RMS'])
+    for (const row of ['numbers', 'zero', 'min', 'max', 'mean', 'deviation', 'RMS'])
       assert.match(out, new RegExp(`^ {2}${row} `, 'm'));
+    assert.match(out, /^ {2}largest \|x\| +[\d.]+$/m);
     assert.match(out, /^ +50\.0% /m);
     assert.match(out, /^ +[\d.]+ +\d+ #{50}$/m);
     for (const line of out.split('\n')) assert.ok(line.length <= 80, line);
@@ -209,6 +229,17 @@ describe('inspect --tensor', () => {
     assert.equal(rows.length, 20);
     for (const line of rows) assert.match(line, /^blk\.\d\.ffn_\w+\.weight +\w+( +-?[\d.e-]+){4}$/);
     assert.equal(json('inspect', bundled, '--tensor', 'blk.*').tensors.length, 45);
+    // Each --tensor counts, and a tensor once.
+    const both = [
+      '--tensor',
+      'output_norm.weight',
+      '--tensor',
+      '*norm*',
+      '--tensor',
+      'blk.?.attn_q*',
+    ];
+    assert.equal(json('inspect', bundled, ...both).tensors.length, 16);
+    assert.equal(json('inspect', bundled, ...both).tensors[0].name, 'output_norm.weight');
   });
   it('counts what is no number', () => {
     const nan = damaged('nan-norm.gguf', 'output_norm.weight', 0, Buffer.from([0, 0, 0xc0, 0x7f]));
@@ -249,6 +280,9 @@ describe('inspect --tensor', () => {
     assert.deepEqual([near.status, near.code], [2, 'not_found']);
     assert.match(near.err, /did you mean blk\.0\.attn_k\.weight\?/);
     assert.equal(refused(bundled, 'no.*').code, 'not_found');
+    assert.match(refused(bundled, 'no.*').err, /no tensor fits the pattern 'no\.\*'/);
+    assert.match(refused(bundled, 'attn_q').err, /no tensor 'attn_q'; '\*attn_q\*' fits 5 tensors/);
+    assert.match(refused(bundled, 'attn_q*').err, /pattern 'attn_q\*'; '\*attn_q\*' fits 5/);
     const tensors = [
       { name: 'odd', type: 16, shape: [256], bytes: 66 },
       { name: 'plain', type: 0, shape: [2], bytes: 8 },

@@ -50,7 +50,12 @@ describe('sluice quantize', () => {
     assert.deepEqual(files, ['out.gguf']);
     assert.match(out, /as Q4_0: [\d.]+ MB -> [\d.]+ MB, [\d.]+ -> [\d.]+ bits a weight/);
     assert.match(out, /^ {2}ffn_down\.weight +5 {2}Q8_0 +-> Q4_0 +[\d.]+ kB +[\d.]+ kB$/m);
-    for (const line of out.split('\n').slice(1)) assert.ok(line.length <= 80, line);
+    const [end] = out.trim().split('\n').slice(-1);
+    const figures = String.raw`[\d.]+ MB, Q4_0, [\d.]+ bits a weight`;
+    assert.match(end, new RegExp(`^wrote ${out_path}: ${figures}; try: sluice run ${out_path}$`));
+    for (const line of out.split('\n').slice(1)) assert.ok(line === end || line.length <= 80, line);
+    const dry = sluice(['quantize', bundled, '--type', 'q4_0', '--dry-run']).out;
+    assert.match(dry, new RegExp(`^would write ${figures}; nothing is written$`, 'm'));
     assert.equal(sluice(['run', out_path, '-p', 'Once', '-n', '2']).status, 0);
     assert.ok(fs.statSync(out_path).size < fs.statSync(bundled).size);
     const { metadata } = inspect(out_path);
@@ -77,12 +82,14 @@ describe('sluice quantize', () => {
     assert.equal(real.status, 0, real.err);
     const told = JSON.parse(real.out);
     assert.deepEqual(Object.keys(told), [
+      'file',
       'type',
       'fileType',
       'bytesBefore',
       'bytesAfter',
       'tensors',
     ]);
+    assert.equal(told.file, real.out_path);
     assert.equal(told.type, 'Q4_K_M');
     assert.equal(told.fileType, 15);
     assert.equal(told.bytesBefore, fs.statSync(model).size);
@@ -95,6 +102,7 @@ describe('sluice quantize', () => {
     const args = ['quantize', model, '--type', 'Q4_K_M', '--json', '--dry-run'];
     const dry = sluice([...args, '--imatrix', ''], { cwd: folder });
     assert.equal(dry.status, 0, dry.err);
+    delete told.file;
     assert.deepEqual(JSON.parse(dry.out), told);
     assert.deepEqual(fs.readdirSync(folder), []);
   });
@@ -136,6 +144,130 @@ describe('sluice quantize', () => {
     assert.equal(
       types('--type', 'Q3_K_L', '--tensor-type', '^blk.1=q8_0', '--tensor-type', 'blk|emb=F16'),
       'Q6_K F16 F16 Q8_0',
+    );
+  });
+  it('marks what got a larger type, and says why', () => {
+    const tensor = (layer, columns) => ({
+      name: `blk.${layer}.ffn_up.weight`,
+      type: 0,
+      shape: [columns, 2],
+      bytes: columns * 8,
+    });
+    const file = gguf({ 'general.architecture': kv.string('llama') }, [
+      tensor(0, 640),
+      tensor(1, 640),
+      tensor(2, 512),
+    ]);
+    const plan = (type, ...more) =>
+      sluice([
+        'quantize',
+        temporary('rows.gguf', file),
+        '--type',
+        type,
+        '--pure',
+        '--dry-run',
+        ...more,
+      ]);
+    const { out } = plan('IQ4_XS');
+    assert.match(out, /^ {2}\* rows of 640 are no multiple of 256: 2 tensors got a larger type$/m);
+    assert.match(out, /^ {6}in layers 0, 1$/m);
+    assert.match(out, /^ {6}in layer 2$/m);
+    // A marked type shifts no column.
+    const ends = out.split('\n').filter((line) => line.includes('->') && line.includes('F32'));
+    assert.equal(ends.length, 2);
+    assert.equal(ends[0].length, ends[1].length);
+    const { tensors } = JSON.parse(plan('IQ4_XS', '--json').out);
+    assert.deepEqual(
+      tensors.map(({ to, insteadOf }) => [to, insteadOf]),
+      [
+        ['IQ4_NL', 'IQ4_XS'],
+        ['IQ4_NL', 'IQ4_XS'],
+        ['IQ4_XS', undefined],
+      ],
+    );
+    assert.match(plan('Q4_K').out, /rows\.gguf as Q4_K for all: /);
+  });
+  it('says what does not run here, and what changes nothing', () => {
+    const model = small('small.gguf');
+    for (const [type, name] of [
+      ['TQ1_0', 'TQ1_0'],
+      ['TQ2_0', 'TQ2_0'],
+      ['Q1_0', 'Q1_0'],
+      ['Q2_0', 'Q2_0'],
+    ]) {
+      const { status, out, err } = quantize(model, '--type', type);
+      assert.equal(status, 0, err);
+      assert.match(err, new RegExp(`doesn't run files with ${name} yet; other programs do`));
+      assert.doesNotMatch(out, /try: sluice run/);
+    }
+    assert.equal(quantize(model, '--type', 'Q4_K_M').err, '');
+    assert.match(quantize(model, '--type', 'F32').err, /no tensor changes its type/);
+    const matrix = temporary('i.gguf', gguf({ 'general.type': kv.string('imatrix') }));
+    for (const more of [[], ['--dry-run']]) {
+      const { status, err } = quantize(matrix, '--type', 'Q8_0', ...more);
+      assert.equal(status, 2);
+      assert.match(err, /it is an importance matrix and no model/);
+    }
+  });
+  it('takes MODEL behind -m and OUT behind -o', () => {
+    const model = small('small.gguf');
+    const folder = temporaryDirectory();
+    const written = (...args) => {
+      const { status, err } = sluice(['quantize', ...args, '--type', 'Q8_0'], { cwd: folder });
+      assert.equal(status, 0, err);
+      const [name] = fs.readdirSync(folder);
+      fs.rmSync(path.join(folder, name));
+      return name;
+    };
+    assert.equal(written('-m', model, 'a.gguf'), 'a.gguf');
+    assert.equal(written(model, '-o', 'b.gguf'), 'b.gguf');
+    assert.equal(written('-m', model, '--output', 'c.gguf'), 'c.gguf');
+    const twice = sluice(['quantize', model, 'a', '-o', 'b', '--type', 'Q8_0']);
+    assert.equal(twice.status, 2);
+    assert.match(twice.err, /the new file is named twice, a and b/);
+    assert.match(sluice(['quantize', '--help']).out, /^usage: sluice quantize MODEL OUT \[-m/m);
+  });
+  it('refuses rules for tensors without effect', () => {
+    const model = small('small.gguf');
+    const rule = (type, text) => {
+      const { status, err } = quantize(model, '--type', type, '--tensor-type', text);
+      assert.equal(status, 2);
+      return err;
+    };
+    assert.match(rule('Q4_K', 'atn_q=Q8_0'), /the pattern 'atn_q' fits no tensor/);
+    assert.match(
+      rule('Q4_K', 'norm=Q8_0'),
+      /'norm' fits only tensors that stay as they are, such as output_norm\.weight/,
+    );
+    assert.match(rule('BF16', 'attn_q=Q8_0'), /with BF16 all tensors get that type/);
+  });
+  it('tells what to write in place of what llama-quantize takes', () => {
+    const model = small('small.gguf');
+    const told = (...args) => {
+      const { status, err } = sluice(['quantize', model, ...args], { cwd: temporaryDirectory() });
+      assert.equal(status, 2);
+      return err;
+    };
+    assert.match(told('out.gguf', 'Q4_K_M'), /one argument too many; write --type Q4_K_M/);
+    assert.match(told('q4_k_m'), /'q4_k_m' is a type: write --type q4_k_m/);
+    assert.match(told('out.gguf', 'COPY'), /COPY is no type: cp copies a file/);
+    for (const [type, meant] of [
+      ['Q4_KM', 'Q4_K_M'],
+      ['q4', 'Q4_K_M'],
+      ['int4', 'Q4_K_M'],
+      ['int8', 'Q8_0'],
+      ['fp16', 'F16'],
+    ])
+      assert.match(told('o', '--type', type), new RegExp(`did you mean ${meant}\\?`));
+    // Only what can be written is listed.
+    assert.doesNotMatch(told('o', '--type', 'Q9'), /IQ2_XS/);
+    assert.match(
+      told('o', '--type', 'Q4_K', '--output-tensor-type', 'Q8_0'),
+      /write --tensor-type '\^output\.weight=TYPE'/,
+    );
+    assert.match(
+      told('o', '--type', 'Q4_K', '--token-embedding-type', 'Q8_0'),
+      /write --tensor-type '\^token_embd=TYPE'/,
     );
   });
   it('refuses wrong arguments', () => {
@@ -250,6 +382,7 @@ describe('llama-quantize', { skip }, () => {
       { cwd: folder },
     );
     assert.equal(done.status, 0, done.err);
+    assert.match(done.out, /^importance matrix: it has 35 of the 36 tensors that are quantized$/m);
     assert.equal(
       sha256(path.join(folder, 'o.gguf')),
       'ec0a14ede194d2904dd61c8b4faeafce84461547c32dd2eac6d54de9f9c7af6d',
@@ -343,7 +476,7 @@ describe('a model at an address', () => {
       );
       const real = await run(out);
       assert.equal(real.status, 0, real.err);
-      assert.deepEqual(JSON.parse(real.out), JSON.parse(dry.out));
+      assert.deepEqual(JSON.parse(real.out), { file: out, ...JSON.parse(dry.out) });
       assert.equal(inspect(out).types.Q5_0.tensors > 5, true);
     } finally {
       hub.close();

@@ -89,7 +89,7 @@ for (const command of [
 const first = {
   edit: 'IN \\(OUT \\| --in-place\\) ',
   imatrix: '\\[MODEL\\] OUT ',
-  diff: '\\[A\\] \\[B\\] ',
+  diff: 'A B ',
   convert: 'FOLDER OUT ',
   pull: 'ADDRESS \\[',
   cache: 'ACTION \\[ADDRESS\\]\\.\\.\\. ',

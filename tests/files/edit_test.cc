@@ -214,7 +214,7 @@ TEST(Edit, RefusesHeadersThatNobodyReads) {
 }
 
 TEST(ValueText, IsShortAndOnOneLine) {
-  EXPECT_EQ(value_text(text_value("a\nb\x1b[31m"), 80), "\"a?b?[31m\"");
+  EXPECT_EQ(value_text(text_value("a\nb\x1b[31m"), 80), "\"a\\nb?[31m\"");
   EXPECT_EQ(value_text(text_value(std::string(100, 'x')), 5), "\"xxxxx...\"");
   EXPECT_EQ(element_text(text_value("abcdef"), 0, 80, 3), "...\"def\"");
   EXPECT_EQ(value_text(u32s_value(std::vector<uint32_t>{1, 2, 3}), 80), "3 x u32 [1, 2, 3]");

@@ -274,8 +274,16 @@ TEST(QuantizePlan, LetsTensorsHaveTheirOwnTypes) {
   // As in llama-quantize, the mix counts only the tensors whose type it chooses.
   options.tensor_types = {*parse_tensor_type("blk.0.attn_v=q8_0")};
   EXPECT_EQ(planned(source, options, "attn_v.weight"), "Q8_0 Q6_K Q4_K Q4_K Q6_K Q4_K Q4_K Q6_K");
-  options.type = "F16";
-  EXPECT_EQ(planned(source, options, "blk.0.attn_v.weight"), "F16");
+  // A rule without effect is a mistake.
+  const auto refusal = [&](const char* type, const char* rule) {
+    QuantizeOptions wrong{.type = type};
+    wrong.tensor_types = {*parse_tensor_type(rule)};
+    const auto plan = plan_quantization(source, wrong);
+    return plan ? std::string() : plan.error().message;
+  };
+  EXPECT_EQ(refusal("Q4_K_M", "attn_v=Q8_0"), "");
+  EXPECT_NE(refusal("Q4_K_M", "atn_v=Q8_0").find("'atn_v' fits no tensor"), std::string::npos);
+  EXPECT_NE(refusal("F16", "attn_v=Q8_0").find("with F16 all tensors"), std::string::npos);
   for (const char* wrong : {"attn_v", "=q8_0", "attn_v=", "attn_v=q9", "attn_v=I32", "a(=q8_0"})
     EXPECT_EQ(parse_tensor_type(wrong).error().code, Code::invalid_argument) << wrong;
   options.type = "Q9";

@@ -180,11 +180,7 @@ const Mix* find_mix(std::string_view name) {
   return mix == std::end(table::kMixes) ? nullptr : mix;
 }
 
-std::string mix_names() {
-  std::string names;
-  for (const Mix& mix : table::kMixes) names += concat(names.empty() ? "" : ", ", mix.name);
-  return names;
-}
+std::span<const Mix> all_mixes() { return table::kMixes; }
 
 Type type_by_mix(const Mix& mix, const ModelFigures& model, Role role, uint64_t i, uint64_t columns,
                  uint64_t n_matrices) {

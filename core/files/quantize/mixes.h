@@ -55,8 +55,8 @@ struct Mix {
 
 // Without regard to capitals; Q3_K, Q4_K and Q5_K mean those with _M. Null: there is none.
 const Mix* find_mix(std::string_view name);
-// All names, as a text: "F32, F16, Q4_0, ...".
-std::string mix_names();
+// All of them, in the order in which people read them.
+std::span<const Mix> all_mixes();
 
 // What a mix looks at in a model.
 struct ModelFigures {

@@ -32,7 +32,7 @@ struct QuantizeOptions {
   const Importance* importance = nullptr;
   std::string importance_file = {};  // its name, which the new file tells
   std::vector<TensorTypeRule> tensor_types =
-      {};                         // the first that fits counts; not for F32, F16, BF16
+      {};                         // the first that fits counts; F32, F16 and BF16 refuse them
   bool pure = false;              // all get the type itself, and not those of its mix
   bool leave_output = false;      // output.weight stays as it is
   bool allow_requantize = false;  // of tensors that are quantized already
@@ -57,9 +57,10 @@ struct QuantizePlan {
   uint64_t bytes() const;  // of all files
 };
 
-// Any type that has a name can be planned. Fails with invalid_argument if a name isn't known or a
-// pattern is wrong, with unsupported_type if a tensor's rows can't have the type and no other takes
-// its place, or with bad_file if the source's tensors don't belong to its layers.
+// Any type that has a name can be planned. Fails with invalid_argument if a name isn't known, or if
+// a pattern is wrong, fits no tensor or only tensors that stay as they are; with unsupported_type
+// if a tensor's rows can't have the type and no other takes its place, or with bad_file if the
+// source's tensors don't belong to its layers.
 Result<QuantizePlan> plan_quantization(const Gguf& source, const QuantizeOptions& options);
 
 // Whether the plan can be carried out. Fails with unsupported_type, if there is no quantizer for a
@@ -76,7 +77,13 @@ Status quantize(ByteSource& source, const Gguf& header, const QuantizePlan& plan
                 const QuantizeOptions& options, Pool& pool, std::span<ByteSink* const> sinks,
                 const OnFileProgress& on_progress);
 
-// The names of all types that can be asked for: "F32, F16, ...".
+// The names of the types that can be written: "F32, F16, ..". Others can only be planned.
+std::vector<std::string> quantize_types();
+// The same as a text.
 std::string quantize_type_names();
+// Whether plan_quantization() knows the name.
+bool is_quantize_type(std::string_view name);
+// The type's name for a value of general.file_type: "Q4_K_M" of 15. "" if there is none.
+std::string_view name_of_file_type(uint64_t file_type);
 
 }  // namespace sluice

@@ -136,6 +136,36 @@ class Chooser {
     return {};
   }
 
+  // A rule that changes nothing is a mistake.
+  Status check_rules(const Gguf& source) const {
+    if (rules_.empty()) return {};
+    if (file_type(static_cast<uint32_t>(mix_.type)).block == 1)
+      return fail(Code::invalid_argument, "with ", mix_.name,
+                  " all tensors get that type; leave out the types of single tensors, or choose a "
+                  "quantized type such as Q8_0");
+    for (size_t i = 0; i < rules_.size(); ++i) {
+      const TensorInfo* kept = nullptr;
+      bool counts = false;
+      for (const TensorInfo& tensor : source.tensors) {
+        if (!rules_[i].first.found_in(tensor.name)) continue;
+        counts = is_quantized(tensor, options_.leave_output);
+        if (counts) break;
+        kept = &tensor;
+      }
+      if (counts) continue;
+      const std::string pattern = printable(options_.tensor_types[i].pattern);
+      if (kept == nullptr)
+        return fail(Code::invalid_argument, "the pattern '", pattern,
+                    "' fits no tensor; sluice inspect --all lists their names");
+      return fail(Code::invalid_argument, "the pattern '", pattern,
+                  "' fits only tensors that stay as they are, such as ", printable(kept->name),
+                  kept->name == "output.weight"
+                      ? ", which is to be left"
+                      : ": norms, biases, routers and other small ones do");
+    }
+    return {};
+  }
+
   Status choose(const TensorInfo& tensor, QuantizePlan::Tensor& out) {
     out.from = out.to = type_of(tensor);
     if (!is_quantized(tensor, options_.leave_output)) return {};
@@ -258,7 +288,25 @@ uint64_t QuantizePlan::bytes() const {
   return sum;
 }
 
-std::string quantize_type_names() { return mix_names(); }
+std::vector<std::string> quantize_types() {
+  std::vector<std::string> names;
+  for (const Mix& mix : all_mixes())
+    if (can_quantize_to(mix.type)) names.emplace_back(mix.name);
+  return names;
+}
+
+std::string quantize_type_names() {
+  std::string out;
+  for (const std::string& name : quantize_types()) out += concat(out.empty() ? "" : ", ", name);
+  return out;
+}
+
+std::string_view name_of_file_type(uint64_t file_type) {
+  const auto mix = std::ranges::find(all_mixes(), file_type, &Mix::file_type);
+  return mix == all_mixes().end() ? "" : mix->name;
+}
+
+bool is_quantize_type(std::string_view name) { return find_mix(name) != nullptr; }
 
 Result<TensorTypeRule> parse_tensor_type(std::string_view text) {
   const size_t sign = text.find('=');
@@ -289,7 +337,7 @@ Result<QuantizePlan> plan_quantization(const Gguf& source, const QuantizeOptions
   const Mix* mix = find_mix(options.type);
   if (mix == nullptr)
     return fail(Code::invalid_argument, "'", printable(options.type), "' is no type; expected ",
-                mix_names());
+                quantize_type_names());
   const bool split = options.keep_split && source.files.size() > 1;
   QuantizePlan plan;
   plan.type = mix->name;
@@ -299,6 +347,7 @@ Result<QuantizePlan> plan_quantization(const Gguf& source, const QuantizeOptions
   plan.files[0].alignment = source.alignment;
   Chooser chooser(source, options, *mix);
   SLUICE_TRY(chooser.compile());
+  SLUICE_TRY(chooser.check_rules(source));
   for (const size_t index : order_of(source, split)) {
     const TensorInfo& tensor = source.tensors[index];
     QuantizePlan::Tensor& planned =
