@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-class StringSource final : public ByteSource {
+class StringSource : public ByteSource {
  public:
   explicit StringSource(std::string bytes) : bytes_(std::move(bytes)) {}
   uint64_t size() const override { return bytes_.size(); }

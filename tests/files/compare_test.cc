@@ -8,29 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "files/bytes.h"
 #include "make/gguf_builder.h"
 
 namespace sluice {
 namespace {
 
 // A file in memory.
-class Model final : public ByteSource {
+class Model final : public StringSource {
  public:
-  explicit Model(const GgufBuilder& builder)
-      : bytes_(builder.build()), header(*parse_gguf(as_bytes(bytes_), bytes_.size())) {}
-  uint64_t size() const override { return bytes_.size(); }
-  Status read(uint64_t at, std::span<uint8_t> out) override {
-    if (at > bytes_.size() || out.size() > bytes_.size() - at)
-      return std::unexpected(Error{Code::bad_file, "too short"});
-    std::memcpy(out.data(), bytes_.data() + at, out.size());
-    return {};
-  }
+  explicit Model(const GgufBuilder& builder) : Model(builder.build()) {}
+  const Gguf header;
 
  private:
-  std::string bytes_;
-
- public:
-  const Gguf header;
+  explicit Model(const std::string& bytes)
+      : StringSource(bytes), header(*parse_gguf(as_bytes(bytes), bytes.size())) {}
 };
 
 GgufBuilder::Tensor tensor(const std::string& name, uint32_t type, std::vector<uint64_t> dims,

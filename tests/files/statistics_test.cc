@@ -8,25 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "files/bytes.h"
 #include "make/gguf_builder.h"
 
 namespace sluice {
 namespace {
-
-class StringSource final : public ByteSource {
- public:
-  explicit StringSource(std::string bytes) : bytes_(std::move(bytes)) {}
-  uint64_t size() const override { return bytes_.size(); }
-  Status read(uint64_t at, std::span<uint8_t> out) override {
-    if (at > bytes_.size() || out.size() > bytes_.size() - at)
-      return std::unexpected(Error{Code::bad_file, "too short"});
-    std::memcpy(out.data(), bytes_.data() + at, out.size());
-    return {};
-  }
-
- private:
-  std::string bytes_;
-};
 
 std::string file_of(uint32_t type, const std::vector<uint64_t>& dims, const std::string& data) {
   GgufBuilder file;
