@@ -13,6 +13,8 @@
 namespace sluice {
 namespace {
 
+constexpr double kUsualCap = 30;  // of logits, where the file doesn't say; 0 is none
+
 class Gemma4 final : public Model {
  public:
   Gemma4(const Config& config, const Cut& cut) : Model(config, cut) {}
@@ -72,7 +74,7 @@ Status Gemma4::read_shapes(const Gguf& gguf) {
     SLUICE_ASSIGN(const RopeShape local, read_local_rope(reader, global, shape.head_dim));
     ropes_.push_back(local);
   }
-  SLUICE_ASSIGN(cap_, read_cap(reader, "final_logit_softcapping"));
+  SLUICE_ASSIGN(cap_, read_cap(reader, "final_logit_softcapping", kUsualCap));
   SLUICE_ASSIGN(input_width_, read_input_width(reader, config_));
   eps_ = reader.epsilon("attention.layer_norm_rms_epsilon");
   return reader.status();

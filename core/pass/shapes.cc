@@ -259,9 +259,9 @@ Result<int64_t> read_input_width(ConfigReader& reader, const Config& config) {
   return width;
 }
 
-Result<float> read_cap(ConfigReader& reader, std::string_view name) {
+Result<float> read_cap(ConfigReader& reader, std::string_view name, double fallback) {
   constexpr double kLeast = 0.001, kMost = 1e6;
-  const double cap = reader.number(name, 0);
+  const double cap = reader.number(name, fallback);
   SLUICE_TRY(reader.status());
   if (cap == 0 || (cap >= kLeast && cap <= kMost)) return static_cast<float>(cap);
   return fail(Code::bad_file, reader.key(name), " is ", cap, "; expected 0, which means none, or ",

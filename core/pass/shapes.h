@@ -102,7 +102,7 @@ Status read_shared_caches(ConfigReader& reader, std::vector<LayerShape>& layers)
 Result<int64_t> read_input_width(ConfigReader& reader, const Config& config);
 
 // Reads the number c of a cap c * tanh(x / c); 0: none. Fails with bad_file if it is absurd.
-Result<float> read_cap(ConfigReader& reader, std::string_view name);
+Result<float> read_cap(ConfigReader& reader, std::string_view name, double fallback = 0);
 
 // Reads the base of a RoPE table's frequencies, a number above 0.
 Result<double> read_freq_base(ConfigReader& reader, std::string_view name, double fallback);
