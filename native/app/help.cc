@@ -81,6 +81,7 @@ class HelpFormatter : public CLI::Formatter {
     std::vector<std::string> groups = app->get_groups();
     if (std::erase(groups, kHelpGroup) > 0) groups.emplace_back(kHelpGroup);
     std::erase(groups, kNeededArgument);
+    if (std::erase(groups, kNeededOption) > 0) groups.insert(groups.begin(), kNeededOption);
     for (const std::string& group : groups) {
       const auto options = app->get_options([&](const CLI::Option* option) {
         return option->get_group() == group && option->nonpositional();
@@ -144,7 +145,8 @@ std::vector<std::string> usage_words(const CLI::App& app) {
     }
     const std::string value = value_of(*option);
     const bool repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
-    words.push_back(concat("[", first_name(*option), value.empty() ? "" : " ", value, "]",
+    const std::string word = concat(first_name(*option), value.empty() ? "" : " ", value);
+    words.push_back(concat(option->get_group() == kNeededOption ? word : concat("[", word, "]"),
                            repeats ? "..." : ""));
   }
   return words;

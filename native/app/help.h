@@ -17,6 +17,8 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
 // The group of an argument that usage lines show as required, though CLI11 doesn't check it, since
 // an option may take its place.
 inline constexpr char kNeededArgument[] = "needed";
+// The same for options that a command can't do without; it says so itself, and more clearly.
+inline constexpr char kNeededOption[] = "Needed";
 std::shared_ptr<CLI::Formatter> help_formatter();
 
 // The first name of an option: -p of -p, --prompt.

@@ -221,7 +221,7 @@ void add_imatrix(CLI::App& program, int& status) {
       ->option_text("OUT");
   add_value(*app, "-o,--output-file", "FILE", "the same as OUT", take_out)->group("Output");
   add_text(*app, "-f,--file", "FILE", options->text, "the text, some 300 KB; - is standard input")
-      ->group("Input");
+      ->group(kNeededOption);
   CLI::Option* const chunk_size =
       add_integer(*app, "-c,--ctx-size", options->measured.chunk_size, 1, 1 << 20, "N",
                   "tokens of a chunk (default 512, or all that the model knows if that is less)")

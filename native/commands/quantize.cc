@@ -280,7 +280,8 @@ void add_quantize(CLI::App& program, int& status) {
       take_out)
       ->group(kNeededArgument);
   add_value(*app, "-o,--output,--output-file", "FILE", "the same as OUT", take_out);
-  add_text(*app, "--type", "TYPE", quantize.type, "the type: " + quantize_type_names());
+  add_text(*app, "--type", "TYPE", quantize.type, "the type: " + quantize_type_names())
+      ->group(kNeededOption);
   add_text(*app, "--imatrix", "FILE", quantize.importance_file,
            "an importance matrix (sluice imatrix, llama-imatrix): which columns need precision");
   app->add_option(
