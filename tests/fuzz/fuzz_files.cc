@@ -2,15 +2,21 @@
 // bytes are read or refused with an error that can be shown.
 //
 // Who adds a reader adds a function here, its place in kReaders, and seeds in make_seeds.cc.
+#include <algorithm>
 #include <array>
+#include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "files/compare.h"
 #include "files/convert/convert.h"
 #include "files/convert/hf_weights.h"
 #include "files/edit.h"
 #include "files/importance.h"
 #include "files/quantize/name_pattern.h"
+#include "files/quantize/quantize.h"
+#include "files/statistics.h"
 #include "files/vocabulary/vocabulary.h"
 #include "fuzz_support.h"
 #include "make/hf_folder.h"
@@ -138,9 +144,40 @@ void read_pattern(std::string_view rest) {
   static_cast<void>(pattern->found_in(rest.substr(0, 64)));
 }
 
+// A byte that chooses a type, then a GGUF file. What can be parsed can be compared with itself and
+// described. What is planned of it has as many bytes as planned, and can be parsed.
+void read_model(std::string_view rest) {
+  if (rest.empty()) return;
+  constexpr const char* kTypes[] = {"Q4_K_M", "Q8_0",  "Q2_K",      "IQ4_XS",
+                                    "F16",    "TQ1_0", "MXFP4_MOE", "Q1_0"};
+  const char* type = kTypes[static_cast<uint8_t>(rest[0]) % std::size(kTypes)];
+  rest.remove_prefix(1);
+  const auto model = parse_gguf(as_bytes(rest), rest.size());
+  if (!model) return;
+  MemorySource source{std::string(rest)};
+  static Pool pool(1);
+  const auto same = compare_tensors({*model, source}, {*model, source}, pool, {});
+  require(same && same->different.empty() && compare_fields(*model, *model).empty());
+  constexpr size_t kDescribed = 2;  // each takes a millisecond
+  for (const TensorInfo& tensor :
+       std::span(model->tensors).first(std::min(kDescribed, model->tensors.size()))) {
+    const auto figures = tensor_statistics(source, *model, tensor, pool, {});
+    if (!figures) check_error(figures.error());
+  }
+  const QuantizeOptions options{.type = type, .allow_requantize = true};
+  const auto plan = plan_quantization(*model, options);
+  if (!plan) return check_error(plan.error());
+  MemorySink sink;
+  ByteSink* sinks[] = {&sink};
+  const Status written = quantize(source, *model, *plan, options, pool, sinks, {});
+  if (!written) return check_error(written.error());
+  require(sink.bytes.size() == plan->bytes());
+  require(parse_gguf(as_bytes(sink.bytes), sink.bytes.size()).has_value());
+}
+
 using Reader = void (*)(std::string_view);
-constexpr std::array<Reader, 6> kReaders = {read_vocabulary, read_weights, read_folder,
-                                            read_matrices,   read_edit,    read_pattern};
+constexpr std::array<Reader, 7> kReaders = {
+    read_vocabulary, read_weights, read_folder, read_matrices, read_edit, read_pattern, read_model};
 
 }  // namespace
 

@@ -256,6 +256,8 @@ int main(int argc, char** argv) {
   write(read, "pattern",
         "\x05^blk\\.(0|[1-3]{1,2})\\.attn_[qkv]\x1e"
         "blk.12.attn_q.weight");
+  write(read, "model", std::string("\x06\x01") + small_model("llama"));
+  write(read, "model_mix", std::string("\x06\x08") + wide_model());
 
   const fs::path split = folder / "fuzz_split";
   for (const size_t n_files : {1, 2, 3, 5}) {
