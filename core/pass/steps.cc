@@ -36,6 +36,8 @@ float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) 
     return now_->choice.sum +
            (work.expert == Work::kNoExpert ? at : chosen_[static_cast<size_t>(at)]) * width;
   }
+  if (buffer == Buffer::kept || (buffer == Buffer::q && model_.layer(work.layer).sees_both_ways()))
+    return now_->kept + (work.first_token + token) * padded_rows(width);
   if (buffer == Buffer::inputs)
     return now_->inputs + (work.first_token + token) * padded_rows(model_.all_inputs());
   const AlignedBuffer& rows = buffers_[static_cast<size_t>(buffer) - 1];
@@ -334,14 +336,24 @@ void Pass::logits(const Work& work, const Norm& norm, std::span<const Linear> pa
 // --- attention -----------------------------------------------------------------------------------
 
 void Pass::attend(const Work& work, const HeadNorms& norms) {
+  if (work.n_tokens > 1) store_heads(work, norms);
+  attend_tiles(work, work.n_tokens > 1 ? nullptr : &norms);
+}
+
+void Pass::store_heads(const Work& work, const HeadNorms& norms) {
+  const int64_t n_kv_heads = model_.layer(work.layer).n_kv_heads;
+  parallel_for(Phase::rope, work.worker, work.n_tokens * n_kv_heads, [&](Share mine) {
+    for (int64_t i = mine.begin; i < mine.end; ++i)
+      rotate_and_store(work, norms, i / n_kv_heads, i % n_kv_heads);
+  });
+}
+
+void Pass::attend_heads(const Work& work) { attend_tiles(work, nullptr); }
+
+// `norms`: of a single token, whose heads aren't stored yet; null: they are.
+void Pass::attend_tiles(const Work& work, const HeadNorms* norms) {
   const LayerShape& shape = model_.layer(work.layer);
   const int64_t n = work.n_tokens;
-  if (n > 1) {
-    parallel_for(Phase::rope, work.worker, n * shape.n_kv_heads, [&](Share mine) {
-      for (int64_t i = mine.begin; i < mine.end; ++i)
-        rotate_and_store(work, norms, i / shape.n_kv_heads, i % shape.n_kv_heads);
-    });
-  }
   // A tile has a few tokens, so that a KV head is read once for the heads of all of them.
   const int64_t group = shape.n_heads / shape.n_kv_heads;
   const int64_t tile = std::max<int64_t>(1, kTileQueries / group);
@@ -349,7 +361,7 @@ void Pass::attend(const Work& work, const HeadNorms& norms) {
   parallel_for(Phase::attention, work.worker, shape.n_kv_heads * n_tiles, [&](Share mine) {
     for (int64_t i = mine.begin; i < mine.end; ++i) {
       // With one token, the worker that attends over a KV head stores its new position first.
-      if (n == 1) rotate_and_store(work, norms, 0, i);
+      if (norms != nullptr) rotate_and_store(work, *norms, 0, i);
       const int64_t token = i % n_tiles * tile;
       attend_tile(work, token, std::min(tile, n - token), i / n_tiles);
     }

@@ -91,7 +91,7 @@ Result<bool> Session::State::embed() {
   const int64_t begin = cursor.embedded;
   while (cursor.embedded < pass.n_tokens && !(slow && cursor.embedded > begin)) {
     int64_t n = pass.n_tokens - cursor.embedded;
-    if (slow) n = std::min(n, runtime.pass->block_tokens());
+    if (slow) n = std::min(n, Pass::kBlockTokens);
     if (by_rows) {
       n = std::min(n, runtime.row_places);
       const auto first = static_cast<size_t>(cursor.embedded);
@@ -122,7 +122,7 @@ Result<bool> Session::State::compute_slice() {
   if (decoding && cursor.layer == 0 && !clock.decode_pass && runtime.weights->ready())
     clock.decode_pass.emplace();
   runtime.pool->limit(decoding ? runtime.tuner.threads() : runtime.pool->size());
-  const int64_t enough = std::min(pass.n_tokens, runtime.pass->block_tokens());
+  const int64_t enough = std::min(pass.n_tokens, Pass::kBlockTokens);
   for (int64_t computed = 0; cursor.layer < runtime.n_layers();) {
     const int slot = runtime.pass->slot(pass, cursor.layer, cursor.stage);
     if (slot >= 0 && !reach_slot(slot)) return false;
@@ -133,7 +133,7 @@ Result<bool> Session::State::compute_slice() {
       return overflow(concat("layer ", layer));
     computed += std::min(pass.stages[stage].n_tokens, enough);
     cursor.next_block(n_blocks, pass.stages.size());
-    if (stage == 0 && cursor.stage == 1) choose_slots();
+    if (stage == 0 && cursor.stage == 1 && runtime.model->experts().n > 0) choose_slots();
     if (cursor.layer > layer) {
       pass.stages.resize(1);
       keep_hidden(layer);
