@@ -197,6 +197,13 @@ class Model {
   int64_t max_positions() const { return max_positions_; }
   uint64_t weight_bytes_per_token() const;  // of all uses()
 
+  ModelMakes makes() const { return {.text = n_head_parts() > 0, .vectors = true}; }
+  // The file's; else the mean if layers see both ways, or the last position.
+  Pooling pooling() const;
+  int64_t vector_width() const { return config_.n_embd; }
+
+  // Whether a layer sums up all of its past (LayerShape::state).
+  bool recurrent() const;
   const ExpertCounts& experts() const { return experts_; }
   // Whether a layer has stages after its first one: it has experts, or sees both ways.
   bool has_more_stages(int64_t at) const { return experts_.n > 0 || layer(at).both_ways; }

@@ -2,6 +2,8 @@
 #include "pass/pass.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 namespace sluice {
 
@@ -123,8 +125,14 @@ Status make_room(AlignedBuffer& buffer, uint64_t bytes) {
 }  // namespace
 
 Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens) {
+  const PassText all{.n_tokens = static_cast<int64_t>(tokens.size()),
+                     .position = timeline.positions()};
+  return begin(pass, timeline, tokens, {&all, 1});
+}
+
+Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens,
+                   std::span<const PassText> texts) {
   const auto n = static_cast<int64_t>(tokens.size());
-  const int64_t first = timeline.positions();
   SLUICE_TRY(make_room(pass.x, state_bytes(model_, n)));
   const int64_t block = block_rows(model_, n);
   if (block > block_capacity_) {
@@ -141,12 +149,14 @@ Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t>
       ropes_.emplace_back(rope.numbers, factors >= 0 ? weights_.vector(factors) : nullptr);
     }
   }
-  for (RopeTable& rope : ropes_) SLUICE_TRY(rope.extend(first + n));
-  SLUICE_TRY(timeline.begin(tokens));
+  int64_t positions = 0;
+  for (const PassText& text : texts) positions = std::max(positions, text.position + text.n_tokens);
+  for (RopeTable& rope : ropes_) SLUICE_TRY(rope.extend(positions));
+  SLUICE_TRY(timeline.begin(tokens, places_of(texts) - timeline.positions()));
   pass.timeline = &timeline;
   pass.tokens = tokens;
   pass.n_tokens = n;
-  pass.first_position = first;
+  pass.texts.assign(texts.begin(), texts.end());
   pass.stages.assign(1, {Work::kNoExpert, 0, n});
   float* behind = pass.x.as<float>() + n * model_.config().n_embd;
   pass.inputs = behind;
@@ -236,12 +246,18 @@ bool Pass::run_output(PassState& pass, std::span<const int64_t> tokens, float* o
   return all_finite();
 }
 
-bool Pass::add_output(PassState& pass, std::span<const int64_t> tokens, float* sum) {
+bool Pass::add_output(PassState& pass, int64_t first, int64_t n, float* sums) {
   const int64_t width = model_.config().n_embd;
   const Input rows = shared_.rows_of(width);
-  if (!run_output(pass, tokens, rows.x, width)) return false;
-  for (size_t t = 0; t < tokens.size(); ++t)
-    kernels_.add(rows.row(static_cast<int64_t>(t)), width, sum);
+  std::array<int64_t, kBlockTokens> tokens;
+  std::iota(tokens.begin(), tokens.begin() + n, first);
+  if (!run_output(pass, std::span(tokens).first(static_cast<size_t>(n)), rows.x, width))
+    return false;
+  size_t text = text_of(pass.texts, first);
+  for (int64_t t = 0; t < n; ++t) {
+    if (first + t == pass.texts[text].end()) ++text;
+    kernels_.add(rows.row(t), width, sums + static_cast<int64_t>(text) * width);
+  }
   return true;
 }
 

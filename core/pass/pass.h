@@ -23,6 +23,7 @@
 #include "pass/model.h"
 #include "pass/observer.h"
 #include "pass/profile.h"
+#include "pass/texts.h"
 #include "state/timeline.h"
 #include "weights/weights.h"
 
@@ -54,7 +55,7 @@ struct PassState {
   Timeline* timeline = nullptr;
   std::span<const int32_t> tokens;  // read until all are embedded
   int64_t n_tokens = 0;
-  int64_t first_position = 0;
+  std::vector<PassText> texts;  // at least one
   // [n_tokens][n_embd] residual stream, and what `inputs`, `kept` and `choice` point to.
   AlignedBuffer x;
   float* inputs = nullptr;  // [n_tokens][padded all_inputs()], what layers get beside it
@@ -70,6 +71,14 @@ struct PassState {
   Observer* observer = nullptr;
   std::vector<Points> points;
 
+  // Of a token, counted from the pass's first.
+  const PassText& text_of(int64_t token) const {
+    return texts.size() == 1 ? texts[0] : texts[sluice::text_of(texts, token)];
+  }
+  int64_t position_of(int64_t token) const {
+    const PassText& text = text_of(token);
+    return text.position + token - text.first;
+  }
   Points points_of(int64_t layer) const {
     return points.empty() ? Points{} : points[static_cast<size_t>(layer)];
   }
@@ -110,6 +119,10 @@ class Pass {
   // embed(). Fails with out_of_memory, or with bad_file if an angle of RoPE is too large; the
   // timeline is then as before.
   Status begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens);
+  // The same of several texts, of which these are the tokens, one text after the other, in a
+  // timeline without a past. A model with recurrent layers can have only one.
+  Status begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens,
+               std::span<const PassText> texts);
   // The blocks of a stage (PassState::stages), each of at most kBlockTokens tokens.
   int64_t n_blocks(const PassState& pass, size_t stage = 0) const {
     return (pass.stages[stage].n_tokens - 1) / kBlockTokens + 1;
@@ -139,8 +152,9 @@ class Pass {
   // The same for the rows that the final norm makes of the tokens' residual, of n_embd numbers.
   [[nodiscard]] bool run_output(PassState& pass, std::span<const int64_t> tokens, float* out,
                                 int64_t stride);
-  // Adds these rows to sum[n_embd], one after the other.
-  [[nodiscard]] bool add_output(PassState& pass, std::span<const int64_t> tokens, float* sum);
+  // Adds these rows of n consecutive tokens from `first` on, at most kBlockTokens, to the sums of
+  // their texts, [texts][n_embd], one after the other.
+  [[nodiscard]] bool add_output(PassState& pass, int64_t first, int64_t n, float* sums);
 
   // The time that each phase took since the last call; empty unless `profile` is set.
   std::vector<PhaseTime> take_profile();

@@ -84,7 +84,7 @@ void Pass::embed(const Work& work, float scale, int positions) {
         for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
       }
       if (positions < 0) continue;
-      weights_.read_row(positions, now_->first_position + work.first_token + t, learned);
+      weights_.read_row(positions, now_->position_of(work.first_token + t), learned);
       kernels_.add(learned, n, x);
     }
   });
@@ -362,8 +362,12 @@ void Pass::attend_tiles(const Work& work, const HeadNorms* norms) {
     for (int64_t i = mine.begin; i < mine.end; ++i) {
       // With one token, the worker that attends over a KV head stores its new position first.
       if (norms != nullptr) rotate_and_store(work, *norms, 0, i);
-      const int64_t token = i % n_tiles * tile;
-      attend_tile(work, token, std::min(tile, n - token), i / n_tiles);
+      // Those of one text attend together.
+      const int64_t begin = i % n_tiles * tile, end = std::min(begin + tile, n);
+      for (int64_t at = begin, next = 0; at < end; at = next) {
+        next = std::min(now_->text_of(work.first_token + at).end() - work.first_token, end);
+        attend_tile(work, at, next - at, i / n_tiles);
+      }
     }
   });
 }
@@ -375,7 +379,8 @@ void Pass::attend_tiles(const Work& work, const HeadNorms* norms) {
 void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token,
                             int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
-  const int64_t position = now_->first_position + work.first_token + token;
+  const PassText& text = now_->text_of(work.first_token + token);
+  const int64_t position = text.position + work.first_token + token - text.first;
   const auto norm_head = [&](float* head, const Norm& norm) {
     if (norm.kind == Norm::none) return;
     normalize(norm, head, shape.head_dim, head);
@@ -409,16 +414,21 @@ void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t to
   if (norms.keys_are_values) std::memcpy(v, k, static_cast<size_t>(4 * shape.head_dim));
   rotate(k, norms.k);
   norm_head(v, norms.v);
-  now_->timeline->keys_values(work.layer).store(kernels_, work.layer, kv_head, position, k, v);
+  now_->timeline->keys_values(work.layer)
+      .store(kernels_, work.layer, kv_head, text.place + position, k, v);
 }
 
-// Attends with all query heads of one KV head, for the work's tokens [token, token + n_tokens).
+// Attends with all query heads of one KV head, for the work's tokens [token, token + n_tokens) of
+// one text.
 void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
   const int64_t group = shape.n_heads / shape.n_kv_heads;
   const int64_t width = group * shape.head_dim;
   const KvCache& kv = now_->timeline->keys_values(shape.cache);
-  const auto chunk_of = [&](int64_t c) { return kv.chunk(shape.cache, kv_head, c); };
+  const PassText& text = now_->text_of(work.first_token + token);
+  const auto chunk_of = [&](int64_t c) {
+    return kv.chunk(shape.cache, kv_head, text.place / kKvChunk + c, text.place % kKvChunk);
+  };
   const float* q =
       row(Buffer::q, work, token, shape.q_width()) + kv_head * (shape.q_width() / shape.n_kv_heads);
   const int64_t q_stride = padded_rows(shape.q_width());
@@ -428,8 +438,8 @@ void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_
     const int64_t at = head * shape.head_dim;
     const Heads heads{.q = q + at,
                       .q_stride = q_stride,
-                      .position = now_->first_position + work.first_token + token,
-                      .end = now_->first_position + now_->n_tokens,
+                      .position = text.position + work.first_token + token - text.first,
+                      .end = text.position + text.n_tokens,
                       .window = shape.window,
                       .both_ways = shape.both_ways,
                       .n_tokens = static_cast<int>(n_tokens),

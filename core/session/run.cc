@@ -68,6 +68,7 @@ void Session::State::record_waiting(bool waiting) {
 }
 
 Status Session::State::begin_pass() {
+  if (run->texts) return begin_texts();
   PassCursor& cursor = run->cursor;
   // Before anything changes, so that a session that is refused keeps what it has.
   SLUICE_TRY(check_memory_for(cursor.begin, cursor.end, cursor.n_tokens()));
@@ -160,9 +161,22 @@ Status Session::State::check_memory_for(size_t begin, size_t end, size_t pass_to
                               concat("a session of ", counted(end, "token"), with));
 }
 
+// A run that gives results has computed all of its tokens.
+void Session::State::finish_prompt() {
+  RunClock& clock = run->clock;
+  clock.prompt_ms = clock.worked_ms(clock.started, Clock::now());
+  stats.prompt_tps =
+      static_cast<double>(run->cursor.n_prompt) / std::max(clock.prompt_ms, 1e-6) * 1e3;
+  run->finish = Finish::length;
+}
+
 Status Session::State::after_pass() {
   PassCursor& cursor = run->cursor;
   RunClock& clock = run->clock;
+  if (run->texts) {
+    after_texts();
+    return {};
+  }
   timeline.commit();
   cursor.pass_started = false;
   const bool prompt_done = cursor.end >= cursor.n_prompt;
@@ -172,10 +186,7 @@ Status Session::State::after_pass() {
     cursor.end = std::min(cursor.n_prompt, cursor.begin + cursor.batch);
     if (prompt_done) {
       compact_logits();
-      clock.prompt_ms = clock.worked_ms(clock.started, Clock::now());
-      stats.prompt_tps =
-          static_cast<double>(cursor.n_prompt) / std::max(clock.prompt_ms, 1e-6) * 1e3;
-      run->finish = Finish::length;
+      finish_prompt();
     }
     return {};
   }
