@@ -1,5 +1,7 @@
 #include "pass/model.h"
 
+#include <algorithm>
+
 namespace sluice {
 namespace {
 
@@ -30,6 +32,16 @@ void Model::add_experts(const ExpertCounts& counts) {
 uint64_t Model::bytes_left_out() const {
   const bool left_out = all_inputs() > 0 && cut_.single_rows && !cut_.late_input_table;
   return left_out ? manifest_.piece(layer_inputs_.table).bytes : 0;
+}
+
+Pooling Model::pooling() const {
+  if (config_.pooling != Pooling::none) return config_.pooling;
+  const bool both_ways = std::ranges::any_of(layers_, &LayerShape::both_ways);
+  return both_ways ? Pooling::mean : Pooling::last;
+}
+
+bool Model::recurrent() const {
+  return std::ranges::any_of(layers_, [](const LayerShape& layer) { return layer.state > 0; });
 }
 
 uint64_t Model::weight_bytes_per_token() const {

@@ -40,7 +40,8 @@ struct HeadNorms {
 // whole strips. The residual stream has one for each token of the pass, not padded, and so has
 // `sum`, what experts add; `inputs`, those of all layers (LayerInputs), has padded ones. `chosen`
 // is the residual's rows of some tokens: those whose results are computed, or those that chose an
-// expert. `results` are the caller's rows.
+// expert. `results` are the caller's rows. `kept` has a row for each token of the pass, too: what
+// the first stage of a layer that sees both ways leaves to its second. Such a layer's `q` is there.
 enum class Buffer : uint8_t {
   residual,
   q,
@@ -53,7 +54,8 @@ enum class Buffer : uint8_t {
   chosen,
   results,
   sum,
-  inputs
+  inputs,
+  kept
 };
 
 // What a product's input row goes through after its norm if the matrix is folded
@@ -195,9 +197,16 @@ class Model {
   int64_t max_positions() const { return max_positions_; }
   uint64_t weight_bytes_per_token() const;  // of all uses()
 
+  ModelMakes makes() const { return {.text = n_head_parts() > 0, .vectors = true}; }
+  // The file's; else the mean if layers see both ways, or the last position.
+  Pooling pooling() const;
+  int64_t vector_width() const { return config_.n_embd; }
+
+  // Whether a layer sums up all of its past (LayerShape::state).
+  bool recurrent() const;
   const ExpertCounts& experts() const { return experts_; }
-  // Whether a layer has stages after its first one, as those of experts.
-  bool has_more_stages(int64_t) const { return experts_.n > 0; }
+  // Whether a layer has stages after its first one: it has experts, or sees both ways.
+  bool has_more_stages(int64_t at) const { return experts_.n > 0 || layer(at).both_ways; }
 
   int embedding_slot() const { return 0; }
   // A layer's slot is followed by those of its experts.
@@ -236,7 +245,9 @@ class Model {
   // The stages of a layer, each for all tokens of a pass before the next begins (PassState). All
   // layers have the first, which needs the layer's slot. In a layer with experts it ends with
   // Pass::choose_experts(); then run_expert() is called for each expert that was chosen, ascending,
-  // which needs the expert's slot, and last end_layer(), which needs none.
+  // which needs the expert's slot, and last end_layer(), which needs none. In a layer that sees
+  // both ways (which has no experts) it ends with Pass::store_heads(), and end_layer(), which needs
+  // the layer's slot again, begins with Pass::attend_heads().
   virtual void run_layer(Pass& pass, const Work& work) const = 0;
   virtual void run_expert(Pass&, const Work&) const {}
   virtual void end_layer(Pass&, const Work&) const {}

@@ -13,7 +13,7 @@ void Pass::short_conv(const Work& work, const Norm& norm, const ShortConv& conv)
   parallel_for(Phase::attention, work.worker, padded_rows(width) / kStripRows, [&](Share mine) {
     const int64_t first = mine.begin * kStripRows;
     const int64_t last = std::min(mine.end * kStripRows, width);
-    const int64_t begin = now_->first_position + work.first_token;
+    const int64_t begin = now_->position_of(work.first_token);
     const int64_t end = begin + work.n_tokens;
     const float* weights = weights_.vector(conv.kernel);
     RecurrentState::Stretch stretch;

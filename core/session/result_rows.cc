@@ -54,19 +54,23 @@ ResultBytes result_bytes(const Model& model, const Results& results, size_t n_to
   const auto row = static_cast<uint64_t>(padded_rows(model.config().n_vocab));
   return {.logits = 4 * row * results.logits.count(n_tokens),
           .hidden = width * results.hidden.count(n_tokens) * results.hidden_layers.size(),
-          .pooled = results.pooling == Pooling::none ? 0 : width};
+          .pooled = results.pooling == Pooling::none ? 0 : width,
+          .vectors = 0};
 }
 
 void ResultRows::keep_only(const ResultBytes& bytes) {
   if (logits.size() != bytes.logits) logits = AlignedBuffer();
   if (hidden.size() != bytes.hidden) hidden = AlignedBuffer();
   if (pooled.size() != bytes.pooled) pooled = AlignedBuffer();
+  if (vectors.size() != bytes.vectors) vectors = AlignedBuffer();
 }
 
 Status ResultRows::make_room(const ResultBytes& bytes) {
   keep_only(bytes);
-  const std::pair<AlignedBuffer*, uint64_t> all[] = {
-      {&logits, bytes.logits}, {&hidden, bytes.hidden}, {&pooled, bytes.pooled}};
+  const std::pair<AlignedBuffer*, uint64_t> all[] = {{&logits, bytes.logits},
+                                                     {&hidden, bytes.hidden},
+                                                     {&pooled, bytes.pooled},
+                                                     {&vectors, bytes.vectors}};
   for (const auto& [buffer, size] : all) {
     if (buffer->size() == size) continue;
     SLUICE_ASSIGN(*buffer,

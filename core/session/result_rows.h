@@ -16,7 +16,8 @@ struct ResultBytes {
   uint64_t logits = 0;
   uint64_t hidden = 0;
   uint64_t pooled = 0;
-  uint64_t total() const { return logits + hidden + pooled; }
+  uint64_t vectors = 0;
+  uint64_t total() const { return logits + hidden + pooled + vectors; }
 };
 
 // Of a run over n_tokens tokens. Neither product nor sum can overflow: a file's widths, layers and
@@ -31,12 +32,14 @@ Status check_has_head(const Model& model);
 
 // What a session's last run gave. While it is under way, a row of logits is padded to whole strips.
 struct ResultRows {
-  AlignedBuffer logits;  // [positions][n_vocab]
-  AlignedBuffer hidden;  // [layers][positions][n_embd]
-  AlignedBuffer pooled;  // [n_embd]
-  size_t n_logits = 0;   // numbers that a user may read: none of a run that generates
+  AlignedBuffer logits;   // [positions][n_vocab]
+  AlignedBuffer hidden;   // [layers][positions][n_embd]
+  AlignedBuffer pooled;   // [n_embd]
+  AlignedBuffer vectors;  // [texts][Model::vector_width()]
+  size_t n_logits = 0;    // numbers that a user may read: none of a run that generates
+  size_t n_vectors = 0;   // that are computed
 
-  uint64_t bytes() const { return logits.size() + hidden.size() + pooled.size(); }
+  uint64_t bytes() const { return logits.size() + hidden.size() + pooled.size() + vectors.size(); }
   // Frees those of another size.
   void keep_only(const ResultBytes& bytes);
   // Takes what is needed, and frees what isn't before. Fails with out_of_memory.

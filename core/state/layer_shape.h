@@ -48,6 +48,13 @@ struct LayerShape {
 
   int64_t q_rows() const { return n_heads * head_dim; }
   int64_t q_width() const { return gated ? 2 * q_rows() : q_rows(); }  // with the gates
+  // Whether all tokens' keys and values must be there before the first one attends.
+  bool sees_both_ways() const { return both_ways && n_heads > 0; }
+  // Floats of a token that a layer that sees both ways keeps until it has been through all of them:
+  // its queries, or what a convolution makes of them.
+  int64_t kept_width() const {
+    return !both_ways ? 0 : n_heads > 0 ? q_width() : 2 * conv_channels;
+  }
   int64_t kv_rows() const { return n_kv_heads * head_dim; }
 };
 

@@ -47,8 +47,11 @@ class Encoder final : public Model {
   void run_layer(Pass& pass, const Work& work) const override {
     const Layer& w = weights_[static_cast<size_t>(work.layer)];
     pass.project(work, w.norm, w.qkv);
-    pass.attend(work, {});
-    pass.attention_output(work, w.output);
+    pass.store_heads(work, {});
+  }
+  void end_layer(Pass& pass, const Work& work) const override {
+    pass.attend_heads(work);
+    pass.attention_output(work, weights_[static_cast<size_t>(work.layer)].output);
   }
   void run_output(Pass& pass, const Work& work) const override { pass.output(work, norm_); }
   void run_head(Pass&, const Work&) const override { ADD_FAILURE() << "it has no head"; }
@@ -118,8 +121,8 @@ TEST(Headless, GivesNoLogitsAndWritesNoText) {
   EXPECT_FALSE(session.pooled().empty());  // a start that is refused leaves the results
 }
 
-// A layer that sees both ways shows all of its tokens together.
-TEST(Headless, IsObservedByWholeLayers) {
+// Also a layer that sees both ways goes block by block.
+TEST(Headless, IsObservedByBlocks) {
   struct Counter final : Observer {
     Points points(int64_t) const override {
       return {.attention_branch = true, .block_output = true};
@@ -135,7 +138,9 @@ TEST(Headless, IsObservedByWholeLayers) {
   const std::vector<float> expected = pooled(*engine, ids);
   ASSERT_TRUE(set_observer(engine->session(), &counter).has_value());
   EXPECT_EQ(pooled(*engine, ids), expected);
-  EXPECT_EQ(counter.tokens, std::vector<int64_t>(4, kTokens));
+  EXPECT_EQ(counter.tokens.size(), 8u);
+  for (size_t i = 0; i < counter.tokens.size(); ++i)
+    EXPECT_EQ(counter.tokens[i], i / 2 % 2 == 0 ? Pass::kBlockTokens : 44) << i;
 }
 
 TEST(Headless, GivesVectors) {
