@@ -129,6 +129,7 @@ struct Session::State {
   Status begin_texts();
   Result<ResultSlice> run_vectors();
   bool pool_texts();
+  bool pool_texts(float* vectors);
   void after_texts();
 
   // Its file (session/writer.cc).

@@ -115,9 +115,20 @@ Result<Session::State::ResultSlice> Session::State::run_vectors() {
 // Makes a vector of each text of the pass. False: a number overflows.
 bool Session::State::pool_texts() {
   const TextRun& texts = *run->texts;
+  const Model& model = *runtime.model;
+  const auto n_texts = static_cast<int64_t>(texts.now.size());
+  float* out =
+      rows_given.vectors.as<float>() + static_cast<int64_t>(texts.done) * model.vector_width();
+  if (model.dense().empty()) return pool_texts(out);
+  std::vector<float> pooled(static_cast<size_t>(n_texts * n_embd()));
+  return pool_texts(pooled.data()) && runtime.pass->run_dense(pass, pooled.data(), n_texts, out);
+}
+
+// Before the model's dense layers: n_embd numbers for each text.
+bool Session::State::pool_texts(float* vectors) {
+  const TextRun& texts = *run->texts;
   const int64_t n = n_embd();
   const auto n_texts = static_cast<int64_t>(texts.now.size());
-  float* vectors = rows_given.vectors.as<float>() + static_cast<int64_t>(texts.done) * n;
   if (texts.pooling != Pooling::mean) {
     for (int64_t at = 0; at < n_texts; at += Pass::kBlockTokens) {
       std::vector<int64_t> tokens;
