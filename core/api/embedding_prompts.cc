@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/format.h"
+
 namespace sluice {
 namespace {
 
@@ -37,7 +39,7 @@ constexpr Row kRows[] = {
     {"gemma-embedding", "", {"task: search result | query: ", "title: none | text: "}},
 };
 
-std::string_view text_at(const Gguf& header, std::string_view key) {
+std::string_view name_at(const Gguf& header, std::string_view key) {
   const MetadataValue* value = header.find(key);
   return value != nullptr && value->type == ValueType::string ? value->text() : std::string_view();
 }
@@ -57,7 +59,7 @@ void append_words(std::string& out, std::string_view name) {
 bool has_words(const std::string& names, std::string_view words) {
   while (!words.empty()) {
     const std::string_view word = words.substr(0, words.find(' '));
-    if (names.find(" " + std::string(word) + " ") == std::string::npos) return false;
+    if (names.find(concat(" ", word, " ")) == std::string::npos) return false;
     words.remove_prefix(std::min(word.size() + 1, words.size()));
   }
   return true;
@@ -67,9 +69,9 @@ bool has_words(const std::string& names, std::string_view words) {
 
 EmbeddingPrompts embedding_prompts(const Gguf& header) {
   std::string names = " ";
-  append_words(names, text_at(header, "general.name"));
-  append_words(names, text_at(header, "general.basename"));
-  const std::string_view architecture = text_at(header, "general.architecture");
+  append_words(names, name_at(header, "general.name"));
+  append_words(names, name_at(header, "general.basename"));
+  const std::string_view architecture = name_at(header, "general.architecture");
   for (const Row& row : kRows) {
     if (!row.architecture.empty() && row.architecture != architecture) continue;
     if (has_words(names, row.words)) return row.prompts;

@@ -81,7 +81,14 @@ std::string filled_text(const Tokenizer& tokenizer, std::string_view text,
     append_token(tops[mask++].front().first);
     at = span.end;
   }
-  return filled.append(text.substr(at));
+  return utf8_sanitize(filled.append(text.substr(at)));
+}
+
+std::string filled_ids(const Tokenizer& tokenizer, const MaskedText& masked,
+                       std::span<const MaskTop> tops) {
+  std::vector<TokenId> ids = masked.ids;
+  for (size_t i = 0; i < tops.size(); ++i) ids[masked.masks[i]] = tops[i].front().first;
+  return utf8_sanitize(tokenizer.decode(ids));
 }
 
 std::string fill_mask_json(const Tokenizer& tokenizer, const MaskedText& masked,

@@ -43,8 +43,12 @@ std::string token_text(const Tokenizer& tokenizer, TokenId id);
 std::string filled_text(const Tokenizer& tokenizer, std::string_view text,
                         std::span<const MaskTop> tops);
 
+// The same for ids, as the text that they stand for; special tokens around it are left out.
+std::string filled_ids(const Tokenizer& tokenizer, const MaskedText& masked,
+                       std::span<const MaskTop> tops);
+
 // {"text":..,"tokens":n,"masks":[{"position":..,"top":[{"id":..,"token":..,"logprob":..},..]},..]}.
-// `text` is filled_text(); if the ids were given, the text of the ids with their masks filled.
+// `text` is `filled`.
 std::string fill_mask_json(const Tokenizer& tokenizer, const MaskedText& masked,
                            std::string_view filled, std::span<const MaskTop> tops);
 

@@ -3,11 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "base/format.h"
 
 namespace sluice {
 namespace {
+
+struct NamedPooling {
+  std::string_view name;
+  Pooling pooling;
+};
+constexpr NamedPooling kPoolings[] = {
+    {"mean", Pooling::mean}, {"cls", Pooling::first}, {"last", Pooling::last}};
 
 // Four partial sums in f64, each of every fourth product: exact products, one order.
 double sum_of_products(std::span<const float> a, std::span<const float> b) {
@@ -18,6 +26,16 @@ double sum_of_products(std::span<const float> a, std::span<const float> b) {
 }
 
 }  // namespace
+
+std::string_view pooling_name(Pooling pooling) {
+  const auto* found = std::ranges::find(kPoolings, pooling, &NamedPooling::pooling);
+  return found != std::end(kPoolings) ? found->name : "none";
+}
+
+Pooling find_pooling(std::string_view name) {
+  const auto* found = std::ranges::find(kPoolings, name, &NamedPooling::name);
+  return found != std::end(kPoolings) ? found->pooling : Pooling::none;
+}
 
 Result<size_t> vector_size(int64_t width, int64_t dimensions) {
   if (dimensions == 0) return static_cast<size_t>(width);

@@ -5,11 +5,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "base/makes.h"
 #include "base/result.h"
 
 namespace sluice {
+
+// mean, cls or last, as options and JSON have it.
+std::string_view pooling_name(Pooling pooling);
+// Pooling::none if there is none of this name.
+Pooling find_pooling(std::string_view name);
 
 // How many numbers a vector of `width` numbers has when it is cut to `dimensions`; 0: all. Fails
 // with invalid_argument if it doesn't have so many.
