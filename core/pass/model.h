@@ -197,7 +197,11 @@ class Model {
   int64_t max_positions() const { return max_positions_; }
   uint64_t weight_bytes_per_token() const;  // of all uses()
 
-  ModelMakes makes() const { return {.text = n_head_parts() > 0, .vectors = true}; }
+  // One with layers that see both ways writes no text, either.
+  ModelMakes makes() const {
+    return {.text = n_head_parts() > 0 && !sees_both_ways(), .vectors = true};
+  }
+  bool sees_both_ways() const;  // one of its layers
   // The file's; else the mean if layers see both ways, or the last position.
   Pooling pooling() const;
   int64_t vector_width() const { return config_.n_embd; }

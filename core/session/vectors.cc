@@ -7,7 +7,19 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kBatchTokens = 512;
+// The same under a budget that is too small for all weights, which are read again for each pass.
+constexpr size_t kRereadBatchTokens = 4096;
+
+// Of what was asked for; 0: chosen. The memory may allow less.
+size_t batch_of(const Runtime& runtime, int64_t asked) {
+  size_t batch = asked > 0                          ? static_cast<size_t>(asked)
+                 : runtime.weights->shares_places() ? kRereadBatchTokens
+                                                    : static_cast<size_t>(kBatchTokens);
+  // Blocks of more tokens than the context have no buffers in the plan.
+  if (runtime.model->makes().text && runtime.context_size < Pass::kBlockTokens)
+    batch = std::min<size_t>(batch, runtime.context_size);
+  return batch;
+}
 
 Status check_texts(const std::vector<std::vector<TokenId>>& texts, const Runtime& runtime) {
   if (texts.empty()) return fail(Code::invalid_argument, "there is no text; give at least one");
@@ -45,7 +57,7 @@ Status Session::start_vectors(std::vector<std::vector<TokenId>> texts, Pooling p
   const Model& model = *s.runtime.model;
   TextRun run(model.layers());
   run.pooling = pooling == Pooling::none ? model.pooling() : pooling;
-  run.batch = batch > 0 ? static_cast<size_t>(batch) : kBatchTokens;
+  run.batch = batch_of(s.runtime, batch);
   size_t longest = 0, tokens = 0;
   for (const std::vector<TokenId>& text : texts) {
     longest = std::max(longest, text.size());
