@@ -17,6 +17,7 @@ HeadParts HeadParts::of(int64_t n_vocab, int most) {
 Model::Model(const Config& config, const Cut& cut, Head head)
     : config_(config),
       cut_(cut),
+      head_(head),
       head_parts_(head == Head::none ? HeadParts{0, 0}
                                      : HeadParts::of(config.n_vocab, cut.head_parts)) {
   add_experts({});
@@ -27,6 +28,10 @@ void Model::add_experts(const ExpertCounts& counts) {
   manifest_.set_slots(head_slot() + 1 + (head_parts_.n > 1 ? head_parts_.n : 0));
   for (int64_t layer = 0; layer < config_.n_layers; ++layer)
     manifest_.make_optional(layer_slot(layer) + 1, layer_slot(layer + 1));
+}
+
+int64_t Model::vector_width() const {
+  return dense_.empty() ? config_.n_embd : manifest_.piece(dense_.back().matrix).rows;
 }
 
 uint64_t Model::bytes_left_out() const {

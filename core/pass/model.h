@@ -92,11 +92,11 @@ struct Qkv {
   Linear q, k, v;
 };
 
-// A causal convolution over the last tokens, in place of attention. Its inputs b, c and x are `in`,
-// in this order.
+// A convolution in place of attention: over the last tokens or, in a layer that sees both ways,
+// over as many before a token as after it. Its inputs b, c and x are `in`, in this order.
 struct ShortConv {
   Qkv in;
-  int kernel = -1;  // [channels][tokens], the present token's weight last
+  int kernel = -1;  // [channels][tokens], ascending
 };
 
 // A gated delta net, in place of attention. Its inputs are `mixed`, the rows of q, k and v, which
@@ -169,8 +169,9 @@ struct Cut {
   bool late_input_table = false;
 };
 
-// Whether a model has a matrix of logits. One without is an encoder: it makes vectors of texts.
-enum class Head : uint8_t { logits, none };
+// What a model has logits of: of the next token, of the words that masks stand for, or of nothing.
+// One without logits is an encoder: it makes vectors of texts.
+enum class Head : uint8_t { logits, masks, none };
 
 // The head's matrix in parts of whole strips. A model without a head has no parts.
 struct HeadParts {
@@ -195,16 +196,19 @@ class Model {
 
   // No context can be longer than this many positions. 0: no limit.
   int64_t max_positions() const { return max_positions_; }
+  Head head() const { return head_; }
+  // What a text's pooled vector is multiplied by, one after the other: none, one or two. They are
+  // in head_slot(). vector_width(): the numbers of a vector of a text.
+  const std::vector<Linear>& dense() const { return dense_; }
+  int64_t vector_width() const;
   uint64_t weight_bytes_per_token() const;  // of all uses()
 
-  // One with layers that see both ways writes no text, either.
   ModelMakes makes() const {
-    return {.text = n_head_parts() > 0 && !sees_both_ways(), .vectors = true};
+    return {.text = head_ == Head::logits, .vectors = true, .masks = head_ == Head::masks};
   }
   bool sees_both_ways() const;  // one of its layers
   // The file's; else the mean if layers see both ways, or the last position.
   Pooling pooling() const;
-  int64_t vector_width() const { return config_.n_embd; }
 
   // Whether a layer sums up all of its past (LayerShape::state).
   bool recurrent() const;
@@ -267,7 +271,9 @@ class Model {
 
   Config config_;
   Cut cut_;
+  Head head_;
   HeadParts head_parts_;
+  std::vector<Linear> dense_;
   ExpertCounts experts_;
   int token_table_ = -1;
   int table_slot_ = -1;  // the first of these; -1: there is none

@@ -30,6 +30,11 @@ Pass::Widths Pass::widths_of(const Model& model) {
     head_dim = std::max(head_dim, layer.head_dim);
   }
   const int64_t inputs = model.layer_inputs().width;
+  if (model.head() == Head::masks) ff = std::max(ff, model.config().n_embd);
+  for (const Linear& dense : model.dense()) {
+    ff = std::max(ff, model.manifest().piece(dense.matrix).rows);
+    branch = std::max(branch, model.manifest().piece(dense.matrix).rows);
+  }
   Widths widths{{q, k, v, attended, std::max(ff, inputs), ff, branch},
                 0,
                 std::max({model.config().n_embd, attended, ff, model.all_inputs()}),

@@ -29,7 +29,8 @@
 
 namespace sluice {
 
-enum class Activation : uint8_t { silu, gelu };
+// GELU comes as it is defined, by erf, and in its form with tanh (kernels.h).
+enum class Activation : uint8_t { silu, gelu, gelu_exact };
 
 // What the routers of a layer with experts chose, for n_tokens tokens of n_used experts each. It
 // has its memory behind the residual's (PassState::x).
@@ -159,14 +160,20 @@ class Pass {
   // Adds these rows of n consecutive tokens from `first` on, at most kBlockTokens, to the sums of
   // their texts, [texts][n_embd], one after the other.
   [[nodiscard]] bool add_output(PassState& pass, int64_t first, int64_t n, float* sums);
+  // Multiplies n pooled vectors of n_embd numbers by the model's dense(): out[n][vector_width()].
+  // Each gives the same bits as it would alone. The head's slot must be resident, and the pass have
+  // begun. False: as run_block().
+  [[nodiscard]] bool run_dense(PassState& pass, const float* pooled, int64_t n, float* out);
 
   // The time that each phase took since the last call; empty unless `profile` is set.
   std::vector<PhaseTime> take_profile();
 
   // --- the steps (steps.cc): every worker calls the same ones in the same order ----------------
-  // residual = the token's row of the model's token_table() * scale, plus its position's row of
-  // the table `positions` unless that is -1.
-  void embed(const Work& work, float scale = 1, int positions = -1);
+  // residual = the token's row of the model's token_table() * scale, plus the first row of the
+  // table `types` and its position's row of the table `positions`, unless these are -1.
+  void embed(const Work& work, float scale = 1, int positions = -1, int types = -1);
+  // residual = the normed residual: after each addition in some encoders.
+  void norm_residual(const Work& work, const Norm& norm);
   // Then, if the model has layer_inputs(): inputs = (the token's row of their table * sqrt(width) +
   // norm(the product with the residual / sqrt(n_embd))) / sqrt(2). The norm is of each layer's
   // piece by itself.
@@ -185,6 +192,10 @@ class Pass {
   // In place of attention, a short convolution (ShortConv): for each channel, of u = b * x the
   // weighted sum over this token and those before it, times c: attended[channels].
   void short_conv(const Work& work, const Norm& norm, const ShortConv& conv);
+  // The same in a layer that sees both ways, where the sum is over the tokens on both sides. The
+  // layer's first stage makes u and c of all tokens, the second the sums.
+  void conv_inputs(const Work& work, const Norm& norm, const ShortConv& conv);
+  void centered_conv(const Work& work, const ShortConv& conv);
   // In place of attention, a gated delta net (DeltaNet): q, k and v are convolved over time and go
   // through SiLU, q and k are scaled to norm 1, q then by 1 / sqrt(head_dim). Value head h uses key
   // head h % n_key_heads. attended[value heads * head_dim] is what its state gives (DeltaRule),
@@ -195,8 +206,10 @@ class Pass {
   // hidden = activation(gate) * up, two products with the normed residual. gate.out is
   // Buffer::hidden, up.out is Buffer::up.
   void ffn_gate_up(const Work& work, const Norm& norm, Activation activation, const GateUp& both);
-  // hidden = GELU(the product with the normed residual). hidden.out is Buffer::hidden.
-  void ffn_up(const Work& work, const Norm& norm, const Linear& hidden);
+  // hidden = activation(the product with the normed residual), a GELU. hidden.out is
+  // Buffer::hidden.
+  void ffn_up(const Work& work, const Norm& norm, const Linear& hidden,
+              Activation activation = Activation::gelu);
   // residual += the product with hidden. If `norm` is given, the product is normed first. If a
   // `scale` is given as well, the residual is then multiplied by that number.
   void ffn_down(const Work& work, const Linear& down, const Norm& norm = {}, int scale = -1);
@@ -219,6 +232,10 @@ class Pass {
   // Multiplies the normed residual of the chosen tokens by a part of the head. The parts' out is
   // Buffer::results. With a cap, a logit x becomes cap * tanh(x / cap).
   void logits(const Work& work, const Norm& norm, std::span<const Linear> parts, float cap = 0);
+  // The same of masked words: multiplies norm(GELU(the product of `dense` with the residual of the
+  // chosen tokens)). dense.out is Buffer::hidden.
+  void masked_logits(const Work& work, const Linear& dense, const Norm& norm,
+                     std::span<const Linear> parts);
 
  private:
   static constexpr size_t kBlockBuffers = 7;   // from Buffer::q to Buffer::branch
@@ -240,7 +257,12 @@ class Pass {
   // What happens to a product: it stays, it is added to the residual or, weighed, to the sum of
   // experts, or it becomes part of hidden, at once or later.
   // What becomes part of hidden comes last.
-  enum class Epilogue : uint8_t { keep, add, weigh, later, silu, gelu, gelu_input };
+  enum class Epilogue : uint8_t { keep, add, weigh, later, silu, gelu, gelu_exact, gelu_input };
+  static Epilogue epilogue_of(Activation activation) {
+    return activation == Activation::silu   ? Epilogue::silu
+           : activation == Activation::gelu ? Epilogue::gelu
+                                            : Epilogue::gelu_exact;
+  }
   static bool makes_hidden(Epilogue epilogue) { return epilogue >= Epilogue::silu; }
   // How a branch is added to the residual: normed, seen by an observer, and with a scale (-1: none)
   // for the sum, which only normed ones have.

@@ -70,7 +70,7 @@ void Pass::check(int worker, const float* x, int64_t n) {
   if (seen >> 31 != 0) workers_[static_cast<size_t>(worker)].overflowed = true;
 }
 
-void Pass::embed(const Work& work, float scale, int positions) {
+void Pass::embed(const Work& work, float scale, int positions, int types) {
   parallel_for(Phase::embedding, work.worker, work.n_tokens, [&](Share mine) {
     const int64_t n = model_.config().n_embd;
     const InputTransform& folded = model_.table_transform();
@@ -82,6 +82,10 @@ void Pass::embed(const Work& work, float scale, int positions) {
       if (folded.signs >= 0) undo_hadamard(signs_of(folded), n, model_.fold().block, x);
       if (scale != 1) {
         for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
+      }
+      if (types >= 0) {
+        weights_.read_row(types, 0, learned);
+        kernels_.add(learned, n, x);
       }
       if (positions < 0) continue;
       weights_.read_row(positions, now_->position_of(work.first_token + t), learned);
@@ -198,7 +202,7 @@ void Pass::activate(const Work& work, Epilogue epilogue, bool gated, int64_t wid
       kernels_.silu_mul(hidden, up, n, hidden);
       continue;
     }
-    kernels_.gelu(hidden, n, hidden);
+    (epilogue == Epilogue::gelu_exact ? kernels_.gelu_exact : kernels_.gelu)(hidden, n, hidden);
     if (!gated) continue;
     for (int64_t i = 0; i < n; ++i) hidden[i] = hidden[i] * up[i];
   }
@@ -287,12 +291,12 @@ void Pass::ffn_gate_up(const Work& work, const Norm& norm, Activation activation
                        const GateUp& both) {
   const Linear linears[] = {both.gate, both.up};
   multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm},
-           activation == Activation::silu ? Epilogue::silu : Epilogue::gelu, linears);
+           epilogue_of(activation), linears);
 }
 
-void Pass::ffn_up(const Work& work, const Norm& norm, const Linear& hidden) {
-  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::gelu,
-           {&hidden, 1});
+void Pass::ffn_up(const Work& work, const Norm& norm, const Linear& hidden, Activation activation) {
+  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm},
+           epilogue_of(activation), {&hidden, 1});
 }
 
 void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm, int scale) {

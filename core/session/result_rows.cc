@@ -36,17 +36,22 @@ Status check_positions(const Positions& positions, size_t n_tokens) {
 
 }  // namespace
 
-Status check_has_head(const Model& model) {
-  if (model.n_head_parts() > 0) return {};
-  return fail(Code::unsupported_model, "the model has no head (", model.config().architecture,
-              "): it makes vectors of texts and can't write any; take a model that writes text");
+Status check_writes_text(const Model& model) {
+  if (model.head() == Head::logits) return {};
+  const bool masks = model.head() == Head::masks;
+  return fail(Code::unsupported_model,
+              masks ? "the head of the model is for masked words (" : "the model has no head (",
+              model.config().architecture, "): it ",
+              masks ? "fills in words that are masked" : "makes vectors of texts",
+              " and can't write any; take a model that writes text");
 }
 
 Status check_results(const Model& model, const Results& results, size_t n_tokens) {
   SLUICE_TRY(check_positions(results.logits, n_tokens));
   SLUICE_TRY(check_positions(results.hidden, n_tokens));
   SLUICE_TRY(check_ascending(results.hidden_layers, model.config().n_layers + 1, "layer"));
-  return results.logits.count(n_tokens) > 0 ? check_has_head(model) : Status();
+  const bool heads = model.head() == Head::masks || results.logits.count(n_tokens) == 0;
+  return heads ? Status() : check_writes_text(model);
 }
 
 ResultBytes result_bytes(const Model& model, const Results& results, size_t n_tokens) {

@@ -27,8 +27,9 @@ ResultBytes result_bytes(const Model& model, const Results& results, size_t n_to
 // Fails with invalid_argument if a run over n_tokens tokens of the model has no such positions or
 // layers, and with unsupported_model if it is to give logits and the model has no head.
 Status check_results(const Model& model, const Results& results, size_t n_tokens);
-// Fails with unsupported_model if the model has no head.
-Status check_has_head(const Model& model);
+// Fails with unsupported_model if the model doesn't write text: it has no head, or one that fills
+// in masked words.
+Status check_writes_text(const Model& model);
 
 // What a session's last run gave. While it is under way, a row of logits is padded to whole strips.
 struct ResultRows {

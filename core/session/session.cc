@@ -134,7 +134,7 @@ uint64_t random_seed() {
 Status Session::start(std::string_view prompt, const GenerateOptions& options) {
   State& s = *state_;
   SLUICE_TRY(state_->check_idle());
-  SLUICE_TRY(check_has_head(*s.runtime.model));
+  SLUICE_TRY(check_writes_text(*s.runtime.model));
   SLUICE_TRY(check_generate(options, *s.runtime.tokenizer));
   const Clock::time_point asked = Clock::now();
   SLUICE_TRY(s.check_room(Encoding(*s.runtime.tokenizer, prompt, options.special)));
@@ -230,7 +230,7 @@ Run& Session::State::reset_run(Clock::time_point asked) {
 
 Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOptions& how,
                              Clock::time_point asked, const ResumePoint& from, size_t mark) {
-  SLUICE_TRY(check_has_head(*runtime.model));
+  SLUICE_TRY(check_writes_text(*runtime.model));
   SLUICE_TRY(check_prompt(prompt, *runtime.tokenizer));
   if (prompt.size() >= runtime.context_size) {
     return with_facts(

@@ -21,6 +21,11 @@ size_t batch_of(const Runtime& runtime, int64_t asked) {
   return batch;
 }
 
+// Before dense layers.
+uint64_t pooled_bytes(const Model& model, size_t n_texts) {
+  return model.dense().empty() ? 0 : 4 * static_cast<uint64_t>(model.config().n_embd) * n_texts;
+}
+
 Status check_texts(const std::vector<std::vector<TokenId>>& texts, const Runtime& runtime) {
   if (texts.empty()) return fail(Code::invalid_argument, "there is no text; give at least one");
   const int64_t n_vocab = runtime.n_vocab();
@@ -88,7 +93,8 @@ Status Session::start_vectors(std::vector<std::vector<TokenId>> texts, Pooling p
 // Bytes that a pass of these texts adds to what the session and this timeline have.
 uint64_t Session::State::pass_growth(const Timeline& of, std::span<const PassText> texts) const {
   const uint64_t x = Pass::state_bytes(*runtime.model, texts.back().end());
-  return of.growth(0, places_of(texts)) + (x > pass.x.size() ? x - pass.x.size() : 0);
+  return of.growth(0, places_of(texts)) + (x > pass.x.size() ? x - pass.x.size() : 0) +
+         pooled_bytes(*runtime.model, texts.size());
 }
 
 // Takes as many texts as the batch and the memory allow, and at least one.
@@ -98,6 +104,7 @@ Status Session::State::begin_texts() {
   const size_t most = runtime.model->recurrent() ? 1 : texts.ends.size() - texts.done;
   const uint64_t left = runtime.memory_left();
   texts.now.clear();
+  texts.pooled = AlignedBuffer();
   cursor.end = cursor.begin;
   while (texts.now.size() < most) {
     const size_t end = texts.ends[texts.done + texts.now.size()];
@@ -112,6 +119,9 @@ Status Session::State::begin_texts() {
   SLUICE_TRY(
       runtime.check_memory(pass_growth(texts.timeline, texts.now), cursor.n_tokens(),
                            concat("a vector of a text of ", counted(cursor.n_tokens(), "token"))));
+  SLUICE_ASSIGN(texts.pooled,
+                AlignedBuffer::allocate(pooled_bytes(*runtime.model, texts.now.size()),
+                                        "the pooled vectors"));
   SLUICE_TRY(runtime.pass->begin(pass, texts.timeline, cursor.pass_tokens(), texts.now));
   cursor.start_pass();
   run->clock.mark.reset();
@@ -127,9 +137,20 @@ Result<Session::State::ResultSlice> Session::State::run_vectors() {
 // Makes a vector of each text of the pass. False: a number overflows.
 bool Session::State::pool_texts() {
   const TextRun& texts = *run->texts;
+  const Model& model = *runtime.model;
+  const auto n_texts = static_cast<int64_t>(texts.now.size());
+  float* out =
+      rows_given.vectors.as<float>() + static_cast<int64_t>(texts.done) * model.vector_width();
+  if (model.dense().empty()) return pool_texts(out);
+  float* pooled = texts.pooled.as<float>();
+  return pool_texts(pooled) && runtime.pass->run_dense(pass, pooled, n_texts, out);
+}
+
+// Before the model's dense layers: n_embd numbers for each text.
+bool Session::State::pool_texts(float* vectors) {
+  const TextRun& texts = *run->texts;
   const int64_t n = n_embd();
   const auto n_texts = static_cast<int64_t>(texts.now.size());
-  float* vectors = rows_given.vectors.as<float>() + static_cast<int64_t>(texts.done) * n;
   if (texts.pooling != Pooling::mean) {
     for (int64_t at = 0; at < n_texts; at += Pass::kBlockTokens) {
       std::vector<int64_t> tokens;

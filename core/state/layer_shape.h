@@ -40,8 +40,10 @@ struct LayerShape {
   // attends to. The rows of a head's gate follow those of its query.
   bool gated = false;
 
-  // A short convolution in place of attention (ShortConv in pass/model.h): its channels; 0: none.
+  // A short convolution in place of attention (ShortConv in pass/model.h): its channels, 0: none;
+  // and its tokens, the present one included.
   int64_t conv_channels = 0;
+  int64_t conv_tokens = 0;
   DeltaShape delta;
   // Floats that sum up all of the layer's past (state/recurrent.h); 0: none.
   int64_t state = 0;
