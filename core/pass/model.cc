@@ -41,8 +41,11 @@ uint64_t Model::bytes_left_out() const {
 
 Pooling Model::pooling() const {
   if (config_.pooling != Pooling::none) return config_.pooling;
-  const bool both_ways = std::ranges::any_of(layers_, &LayerShape::both_ways);
-  return both_ways ? Pooling::mean : Pooling::last;
+  return sees_both_ways() ? Pooling::mean : Pooling::last;
+}
+
+bool Model::sees_both_ways() const {
+  return std::ranges::any_of(layers_, &LayerShape::both_ways);
 }
 
 bool Model::recurrent() const {

@@ -206,6 +206,7 @@ class Model {
   ModelMakes makes() const {
     return {.text = head_ == Head::logits, .vectors = true, .masks = head_ == Head::masks};
   }
+  bool sees_both_ways() const;  // one of its layers
   // The file's; else the mean if layers see both ways, or the last position.
   Pooling pooling() const;
 

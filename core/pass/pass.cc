@@ -7,6 +7,11 @@
 
 namespace sluice {
 
+Timeline make_timeline(const Model& model, KvType type, uint64_t allowance) {
+  if (!model.makes().text) return Timeline(model.layers());
+  return {model.layers(), type, allowance};
+}
+
 // --- memory --------------------------------------------------------------------------------------
 
 Pass::Widths Pass::widths_of(const Model& model) {

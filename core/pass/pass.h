@@ -85,6 +85,10 @@ struct PassState {
   }
 };
 
+// The timeline of a session of this model: without a past if it writes no text (makes()), because
+// nothing comes after its passes. `type` and `allowance`: see Timeline.
+Timeline make_timeline(const Model& model, KvType type, uint64_t allowance);
+
 class Pass {
  public:
   // Tokens of a block. A longer prompt goes through a layer block by block. Wasm has smaller

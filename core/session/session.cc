@@ -29,7 +29,7 @@ std::string_view finish_name(Finish finish) {
 // --- sessions, clones and tokens -----------------------------------------------------------------
 
 Session::State::State(Runtime& of)
-    : runtime(of), timeline(of.model->layers(), of.kv_type, of.snapshot_memory) {
+    : runtime(of), timeline(make_timeline(*of.model, of.kv_type, of.snapshot_memory)) {
   runtime.sessions.push_back(this);
 }
 
@@ -287,8 +287,8 @@ Status Session::start_results(std::span<const TokenId> ids, int64_t batch, const
   }
   const Model& model = *s.runtime.model;
   SLUICE_TRY(check_results(model, wanted, ids.size()));
-  const size_t pass_tokens =
-      batch == 0 ? ids.size() : std::min(ids.size(), static_cast<size_t>(batch));
+  const bool whole = batch == 0 || !model.makes().text;
+  const size_t pass_tokens = whole ? ids.size() : std::min(ids.size(), static_cast<size_t>(batch));
   const ResultBytes bytes = result_bytes(model, wanted, ids.size());
   const size_t rows = wanted.logits.count(ids.size());
   SLUICE_TRY(s.check_memory_for(0, ids.size(), pass_tokens, &bytes,

@@ -74,7 +74,7 @@ struct Session::State {
   int64_t n_vocab() const { return runtime.n_vocab(); }
   int64_t n_embd() const { return runtime.model->config().n_embd; }
   uint64_t held_bytes() const {
-    const uint64_t texts = run && run->texts ? run->texts->timeline.bytes() : 0;
+    const uint64_t texts = run && run->texts ? run->texts->bytes() : 0;
     return timeline.bytes() + pass.x.size() + rows_given.bytes() + texts;
   }
   // Whether there is memory for passes of `pass_tokens` over the positions from `begin` to `end`,

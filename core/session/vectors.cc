@@ -7,7 +7,24 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kBatchTokens = 512;
+// The same under a budget that is too small for all weights, which are read again for each pass.
+constexpr size_t kRereadBatchTokens = 4096;
+
+// Of what was asked for; 0: chosen. The memory may allow less.
+size_t batch_of(const Runtime& runtime, int64_t asked) {
+  size_t batch = asked > 0                          ? static_cast<size_t>(asked)
+                 : runtime.weights->shares_places() ? kRereadBatchTokens
+                                                    : static_cast<size_t>(kBatchTokens);
+  // Blocks of more tokens than the context have no buffers in the plan.
+  if (runtime.model->makes().text && runtime.context_size < Pass::kBlockTokens)
+    batch = std::min<size_t>(batch, runtime.context_size);
+  return batch;
+}
+
+// Before dense layers.
+uint64_t pooled_bytes(const Model& model, size_t n_texts) {
+  return model.dense().empty() ? 0 : 4 * static_cast<uint64_t>(model.config().n_embd) * n_texts;
+}
 
 Status check_texts(const std::vector<std::vector<TokenId>>& texts, const Runtime& runtime) {
   if (texts.empty()) return fail(Code::invalid_argument, "there is no text; give at least one");
@@ -45,7 +62,7 @@ Status Session::start_vectors(std::vector<std::vector<TokenId>> texts, Pooling p
   const Model& model = *s.runtime.model;
   TextRun run(model.layers());
   run.pooling = pooling == Pooling::none ? model.pooling() : pooling;
-  run.batch = batch > 0 ? static_cast<size_t>(batch) : kBatchTokens;
+  run.batch = batch_of(s.runtime, batch);
   size_t longest = 0, tokens = 0;
   for (const std::vector<TokenId>& text : texts) {
     longest = std::max(longest, text.size());
@@ -76,7 +93,8 @@ Status Session::start_vectors(std::vector<std::vector<TokenId>> texts, Pooling p
 // Bytes that a pass of these texts adds to what the session and this timeline have.
 uint64_t Session::State::pass_growth(const Timeline& of, std::span<const PassText> texts) const {
   const uint64_t x = Pass::state_bytes(*runtime.model, texts.back().end());
-  return of.growth(0, places_of(texts)) + (x > pass.x.size() ? x - pass.x.size() : 0);
+  return of.growth(0, places_of(texts)) + (x > pass.x.size() ? x - pass.x.size() : 0) +
+         pooled_bytes(*runtime.model, texts.size());
 }
 
 // Takes as many texts as the batch and the memory allow, and at least one.
@@ -86,6 +104,7 @@ Status Session::State::begin_texts() {
   const size_t most = runtime.model->recurrent() ? 1 : texts.ends.size() - texts.done;
   const uint64_t left = runtime.memory_left();
   texts.now.clear();
+  texts.pooled = AlignedBuffer();
   cursor.end = cursor.begin;
   while (texts.now.size() < most) {
     const size_t end = texts.ends[texts.done + texts.now.size()];
@@ -100,6 +119,9 @@ Status Session::State::begin_texts() {
   SLUICE_TRY(
       runtime.check_memory(pass_growth(texts.timeline, texts.now), cursor.n_tokens(),
                            concat("a vector of a text of ", counted(cursor.n_tokens(), "token"))));
+  SLUICE_ASSIGN(texts.pooled,
+                AlignedBuffer::allocate(pooled_bytes(*runtime.model, texts.now.size()),
+                                        "the pooled vectors"));
   SLUICE_TRY(runtime.pass->begin(pass, texts.timeline, cursor.pass_tokens(), texts.now));
   cursor.start_pass();
   run->clock.mark.reset();
@@ -120,8 +142,8 @@ bool Session::State::pool_texts() {
   float* out =
       rows_given.vectors.as<float>() + static_cast<int64_t>(texts.done) * model.vector_width();
   if (model.dense().empty()) return pool_texts(out);
-  std::vector<float> pooled(static_cast<size_t>(n_texts * n_embd()));
-  return pool_texts(pooled.data()) && runtime.pass->run_dense(pass, pooled.data(), n_texts, out);
+  float* pooled = texts.pooled.as<float>();
+  return pool_texts(pooled) && runtime.pass->run_dense(pass, pooled, n_texts, out);
 }
 
 // Before the model's dense layers: n_embd numbers for each text.

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned.h"
 #include "base/makes.h"
 #include "pass/texts.h"
 #include "state/timeline.h"
@@ -22,6 +23,9 @@ struct TextRun {
   size_t batch = 0;           // tokens of a pass, unless one text has more
   size_t done = 0;            // texts that are computed
   std::vector<PassText> now;  // those of the pass
+  AlignedBuffer pooled;       // [now][n_embd], if dense layers make vectors of it
+
+  uint64_t bytes() const { return timeline.bytes() + pooled.size(); }
 };
 
 }  // namespace sluice
