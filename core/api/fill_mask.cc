@@ -41,7 +41,7 @@ Result<MaskedText> masked_ids(const Tokenizer& tokenizer, std::vector<TokenId> i
 }
 
 Result<MaskedText> masked_text(const Tokenizer& tokenizer, std::string_view text) {
-  return masked_ids(tokenizer, tokenizer.with_ends(tokenizer.encode(text, true)));
+  return masked_ids(tokenizer, tokenizer.framed(tokenizer.encode(text, true)));
 }
 
 std::vector<MaskTop> mask_tops(const MaskedText& masked, std::span<const float> logits, int top) {

@@ -309,11 +309,9 @@ std::vector<TokenId> Tokenizer::with_prefix(std::vector<TokenId> text) const {
 
 std::span<const TokenId> Tokenizer::suffix() const { return state_->suffix; }
 
-std::vector<TokenId> Tokenizer::with_ends(std::vector<TokenId> text) const {
-  text = with_prefix(std::move(text));
-  const auto behind = suffix();
-  const bool has_it = !behind.empty() && !text.empty() && text.back() == behind.front();
-  if (!has_it) text.insert(text.end(), behind.begin(), behind.end());
+std::vector<TokenId> Tokenizer::framed(std::vector<TokenId> text) const {
+  text.insert(text.begin(), state_->prefix.begin(), state_->prefix.end());
+  text.insert(text.end(), state_->suffix.begin(), state_->suffix.end());
   return text;
 }
 

@@ -67,8 +67,8 @@ class Tokenizer {
   // Ids to put behind a text that is given as a whole (EOS, if the file asks for it); may be empty.
   // A prompt that is to go on gets none.
   std::span<const TokenId> suffix() const;
-  // The ids of a whole text: with_prefix(), and the suffix, unless the text ends with it.
-  std::vector<TokenId> with_ends(std::vector<TokenId> text) const;
+  // The ids of a text between prefix and suffix, both also if the text has them itself.
+  std::vector<TokenId> framed(std::vector<TokenId> text) const;
   TokenId bos() const;  // kNoToken if there is none
   TokenId eos() const;
   TokenId mask() const;  // stands for a word to be found; kNoToken if there is none
