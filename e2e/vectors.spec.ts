@@ -103,7 +103,7 @@ test('masked words are those of the official program', async ({ page, site, hub 
   for (const [name, { fill_mask: right = [] }] of Object.entries(answers)) {
     if (right.length === 0) continue;
     const file = info.outputPath(`${name}.gguf`);
-    sluice('convert', path.join(SHARED, 'hf', name), '-o', file, '--type', 'F32');
+    sluice('convert', path.join(SHARED, 'hf', name), file, '--type', 'F32');
     const { url } = hub.add(path.basename(file), file);
     const found = await page.evaluate(
       async ({ url, flavours, texts }) => {
