@@ -123,6 +123,9 @@ Status Session::State::begin_texts() {
                 AlignedBuffer::allocate(pooled_bytes(*runtime.model, texts.now.size()),
                                         "the pooled vectors"));
   SLUICE_TRY(runtime.pass->begin(pass, texts.timeline, cursor.pass_tokens(), texts.now));
+  // Parts of the head that are slots of their own aren't needed.
+  if (runtime.weights->shares_places() && runtime.model->n_head_parts() > 1)
+    weights_cursor().stop_before(runtime.model->head_part_slot(0));
   cursor.start_pass();
   run->clock.mark.reset();
   return {};
