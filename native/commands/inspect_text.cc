@@ -52,6 +52,21 @@ bool is_importance(const Json& info) {
   return type != info["metadata"].end() && type->is_string() && *type == "imatrix";
 }
 
+// "vectors of 384 numbers (pooling mean), words for masks". The vectors of a model that writes text
+// are shown only if its file says how to pool them.
+std::string uses(const Json& info) {
+  const Json& makes = info["makes"];
+  const auto has = [&](const char* what) { return std::ranges::find(makes, what) != makes.end(); };
+  std::string out = has("text") ? "text" : "";
+  const auto add = [&](const std::string& what) { out += concat(out.empty() ? "" : ", ", what); };
+  const std::string key = concat(text_of(info["architecture"]), ".pooling_type");
+  if (has("vectors") && (!has("text") || info["metadata"].contains(key)))
+    add(concat("vectors of ", counted(whole(info["dimensions"]), "number"), " (pooling ",
+               text_of(info["pooling"]), ")"));
+  if (has("masks")) add("words for masks");
+  return out;
+}
+
 std::string overview(const Json& info) {
   const Json& tokenizer = info["tokenizer"];
   std::string out;
@@ -64,6 +79,7 @@ std::string overview(const Json& info) {
                                ? std::string()
                                : concat("; data from byte ", text_of(info["dataOffset"]), " on")));
   if (!is_importance(info)) out += row("parameters", human_count(whole(info["parameters"])));
+  if (info.contains("makes")) out += row("makes", uses(info));
   // Not every file is one of a model: an importance matrix has none of these.
   const auto known = [&](const char* name) { return !info[name].is_null(); };
   if (known("layers")) out += row("layers", text_of(info["layers"]));
@@ -106,9 +122,13 @@ std::string memory(const Json& info) {
     return out;
   }
   const Json& memory = info["memory"];
+  // Of a model that writes no text there is no cache: a layer's keys and values go with it.
+  const bool writes = std::ranges::find(info["makes"], "text") != info["makes"].end();
   std::string out =
-      heading(concat("Memory to run it with a context of ", text_of(memory["contextSize"]),
-                     " (KV cache in ", text_of(memory["kvType"]), ")"));
+      heading(writes ? concat("Memory to run it with a context of ", text_of(memory["contextSize"]),
+                              " (KV cache in ", text_of(memory["kvType"]), ")")
+                     : concat("Memory to run it with texts of up to ",
+                              text_of(memory["contextSize"]), " tokens"));
   const auto memory_row = [&](const std::string& name, uint64_t bytes, const std::string& remark,
                               bool at_least = false) {
     out += format("  %-18s %12s  %s", name.c_str(), human_bytes(bytes, at_least).c_str(),
@@ -122,17 +142,18 @@ std::string memory(const Json& info) {
                  ? ""
                  : concat(human_bytes(left_out), " more stay in the file, read row by row"));
   memory_row("constant", whole(memory["constant"]), "code, stacks, the tokenizer's tables");
-  memory_row("at the start", whole(memory["start"]), "held with an empty context");
+  memory_row("at the start", whole(memory["start"]), writes ? "held with an empty context" : "");
   const uint64_t chunks = (whole(memory["contextSize"]) + kKvChunk - 1) / kKvChunk;
   const uint64_t chunk = whole(memory["kvChunk"]);
   const uint64_t bounded = whole(memory["kv"]) - chunks * chunk;
-  memory_row("KV cache", chunks * chunk,
+  memory_row(writes ? "KV cache" : "keys and values", chunks * chunk,
              concat("grows to this, ", human_bytes(chunk), " for each ", kKvChunk, " tokens"));
   if (bounded > 0) memory_row("windows, states", bounded, "at most, however long the text is");
-  memory_row("activations", whole(memory["activations"]), "of the longest prompt");
+  memory_row("activations", whole(memory["activations"]),
+             writes ? "of the longest prompt" : "of the longest text");
   // Rounded up, so that a budget of the shown size is enough, and no size looks larger than the
   // budget.
-  memory_row("at most", whole(memory["total"]), "with the context full", true);
+  memory_row("at most", whole(memory["total"]), writes ? "with the context full" : "", true);
   const uint64_t least = whole(memory["least"]), budget = whole(memory["budget"]);
   const uint64_t reread = whole(memory["rereadBytes"]);
   memory_row("least budget", least,
