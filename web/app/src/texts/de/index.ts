@@ -2,6 +2,7 @@
 export { another } from './another';
 export { copy } from './copy';
 export { errors } from './errors';
+export { find } from './find';
 export { found } from './found';
 export { history } from './history';
 export { layers } from './layers';

@@ -47,10 +47,32 @@ export const writing: typeof english = {
   linkWithoutModel: (name) => `Im Link fehlt das Modell: ${name} ist eine Datei auf diesem Gerät.`,
   linkWithoutPrompt: 'Dieser Text ist zu lang für einen Link.',
 
+  finds: (name) => `${name} schreibt nichts: Es findet Stellen in Dateien.`,
+  findWith: 'Zu Finden',
+
+  masks: {
+    text: 'Text mit Lücken',
+    insert: (mask) => `${mask} einfügen`,
+    fill: 'Wörter suchen',
+    back: 'Das letzte Wort zurücknehmen',
+    heading: 'Wörter',
+    empty: (mask) =>
+      `Schreibe einen Text mit ${mask} an der Stelle eines Worts: Hier erscheinen die Wörter zur Auswahl, die am besten passen.`,
+    press: 'Drücke „Wörter suchen“.',
+    looking: 'Sucht nach Wörtern',
+    done: 'Alle Lücken sind gefüllt.',
+    one: 'Wort',
+    numbered: (n) => `Wort ${n}`,
+    wordsForOne: 'Wähle ein Wort',
+    wordsFor: (n) => `Wähle Wort ${n}`,
+    found: (words) => `Am wahrscheinlichsten: ${words}`,
+    put: (word) => `${word} steht im Text`,
+  },
+
   ignored: {
     longPrompt: (most) => `nur die ersten ${most} Zeichen wurden genommen`,
     address: 'keine http-, https- oder hf-Adresse',
-    view: 'weder write noch talk',
+    view: 'weder write noch talk noch find',
   },
   severalModels:
     'diese Dateien sind mehrere Modelle; wähle eine Datei oder alle Teile eines geteilten Modells',
