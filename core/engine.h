@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/makes.h"
 #include "base/result.h"
 #include "options/options.h"
 
@@ -239,6 +240,11 @@ class Engine {
   uint64_t trained_context() const;
   const Tokenizer& tokenizer() const;
   uint32_t context_size() const;
+  // What the model makes of texts, how its file pools vectors (Session::start_vectors), and how
+  // many numbers these have.
+  ModelMakes makes() const;
+  Pooling file_pooling() const;
+  int64_t vector_width() const;
   MemoryPlan memory_plan() const;
   // Bytes that sessions can still take: of the budget (without one, of the machine's memory) what
   // is neither the model's nor in a session. 0 before has_layout().
@@ -295,7 +301,7 @@ class Session {
                      const ReplyFormat& format, int64_t thinking_tokens = -1,
                      std::optional<std::chrono::steady_clock::time_point> asked = {});
   // Begins to compute the logits [n_vocab] of the last of `ids`, or of each with all_positions.
-  // Each pass computes `batch` tokens (0: all). All ids are computed; they are the session's tokens
+  // Each pass computes `batch` tokens (0: all; a model that writes no text has one pass). All ids are computed; they are the session's tokens
   // afterwards. Fails as start() does. The logits of all positions take 4 * n_vocab bytes for each:
   // say so when the model is loaded (LoadOptions::logit_positions). They are freed by the next run.
   Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
@@ -303,6 +309,14 @@ class Session {
   // with invalid_argument for positions or layers that aren't there, and with unsupported_model if
   // the model has no head and is to give logits.
   Status start_results(std::span<const TokenId> ids, int64_t batch, const Results& wanted);
+  // Begins to compute a vector of each text: of its ids, as they are, the rows of the final norm,
+  // pooled; not normed to length 1. Texts are computed side by side, in their order, as many in a
+  // pass as the memory and `batch` tokens allow (0: chosen), and at least one. Each has the same
+  // bits as it has alone. The session's tokens stay. prompt_progress() counts the tokens of all
+  // texts. Fails with invalid_argument for no text, an empty one or ids outside the vocabulary,
+  // with context_full for a text longer than the context, with busy during a run, and with
+  // out_of_memory; so may step().
+  Status start_vectors(std::vector<std::vector<TokenId>> texts, Pooling pooling, int64_t batch = 0);
   // Begins to generate after all that the session has, where its last run ended: the last token
   // that was written is the next to be computed. Without a seed the random numbers go on as well,
   // as if that run had not ended. Fails as start() does, with invalid_argument if there is nothing.
@@ -320,6 +334,10 @@ class Session {
   std::span<const float> logits() const;
   std::span<const float> hidden() const;
   std::span<const float> pooled() const;
+  // The results of start_vectors, those of the texts that are done so far: the first
+  // vectors_done(), with Engine::vector_width() numbers each. Until the next run begins.
+  std::span<const float> vectors() const;
+  size_t vectors_done() const;
   // Forgets all tokens. The memory stays.
   void reset() { truncate(0); }
 

@@ -30,6 +30,8 @@ constexpr char kProgramFooter[] = R"(Examples:
   sluice models                             models to begin with, by name
   sluice chat qwen3-0.6b                    a conversation with one of them
   sluice chat model.gguf                    or with a file
+  sluice similar minilm.gguf -p "Who ran?" -f lines.txt
+                                            the lines that are about a question
   sluice inspect model.gguf                 what a file holds and needs
   sluice convert hf:OWNER/REPO model.gguf   a GGUF file of a model that has none
   sluice quantize model.gguf small.gguf --type Q4_K_M
@@ -99,6 +101,9 @@ int run_program(const std::vector<std::string>& given) {
   add_detokenize(program, status);
   add_template(program, status);
   add_logits(program, status);
+  add_embed(program, status);
+  add_similar(program, status);
+  add_fill_mask(program, status);
   add_imatrix(program, status);
   add_quantize(program, status);
   add_bench(program, status);

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "api/json_parts.h"
+#include "api/vectors.h"
 #include "base/format.h"
 #include "engine/memory_plan.h"
 #include "engine/model_sampling.h"
+#include "engine/model_use.h"
 #include "engine/notes.h"
 #include "gguf/gguf.h"
 #include "quant/quant.h"
@@ -129,6 +131,19 @@ Json types_json(const Gguf& header) {
   return types;
 }
 
+// What the model makes of texts; nothing of one that can't be run.
+void append_use(Json& out, const Gguf& header) {
+  const auto use = model_use(header);
+  if (!use) return;
+  Json makes = Json::array();
+  if (use->makes.text) makes.push_back("text");
+  if (use->makes.vectors) makes.push_back("vectors");
+  if (use->makes.masks) makes.push_back("masks");
+  append(out, "makes", std::move(makes));
+  append(out, "pooling", std::string(pooling_name(use->pooling)));
+  append(out, "dimensions", use->vector_width);
+}
+
 void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Access access,
                    Notes& notes) {
   auto plan = plan_memory(header, options, access);
@@ -200,6 +215,7 @@ std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_
   append(out, "dataOffset", header.data_offset);
   append(out, "dataBytes", header.data_bytes);
   append_sizes(out, header, architecture.is_string() ? architecture.get<std::string>() : "");
+  append_use(out, header);
   append(out, "types", types_json(header));
   const ModelSampling sampling = read_model_sampling(header);
   if (!sampling.given.empty()) append(out, "sampling", sampling_json(sampling));

@@ -16,7 +16,8 @@ inline constexpr uint64_t kShownElements = 8;
 // `most` elements.
 std::string metadata_json(const MetadataValue& value, uint64_t most = kShownElements);
 
-// Architecture, name, parameters, types, tokenizer, metadata (of an array, its length and first
+// Architecture, name, parameters, what it makes of texts (makes: text, vectors, masks; pooling and
+// dimensions of its vectors), types, tokenizer, metadata (of an array, its length and first
 // elements), tensors, the memory plan or the reason why the file can't run, notes; `sampling` if
 // the file recommends values of options (engine/model_sampling.h). `access`: how the model's bytes
 // come, for the memory plan. `most`: elements of each array.

@@ -90,6 +90,9 @@ uint64_t Engine::trained_context() const {
 }
 const Tokenizer& Engine::tokenizer() const { return *state_->tokenizer; }
 uint32_t Engine::context_size() const { return state_->context_size; }
+ModelMakes Engine::makes() const { return state_->model->makes(); }
+Pooling Engine::file_pooling() const { return state_->model->pooling(); }
+int64_t Engine::vector_width() const { return state_->model->vector_width(); }
 MemoryPlan Engine::memory_plan() const { return state_->plan; }
 
 uint64_t Engine::memory_left() const { return has_layout() ? state_->memory_left() : 0; }

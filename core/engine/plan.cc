@@ -64,20 +64,27 @@ Status check_context(const Model& model, const LoadOptions& options) {
               ", but the model knows only ", model.max_positions(), " positions; ask for no more");
 }
 
+// The most tokens of a pass. A model that writes no text makes vectors of several texts at a time.
+int64_t pass_tokens(const Model& model, int64_t context) {
+  return model.makes().text ? context : std::max(context, kBatchTokens);
+}
+
 // What a model needs beside its weights.
 MemoryPlan beside_weights(const Gguf& header, const LoadOptions& options, const Model& model,
                           int64_t context) {
   MemoryPlan memory;
-  const Timeline timeline(model.layers(), kv_type_named(options.kv_type), options.snapshot_memory);
-  const uint64_t kv = timeline.bytes_for(context);
-  const uint64_t own = Pass::session_bytes(model, context, 1);
+  const Timeline timeline =
+      make_timeline(model, kv_type_named(options.kv_type), options.snapshot_memory);
+  const int64_t tokens = pass_tokens(model, context);
+  const uint64_t kv = timeline.bytes_for(tokens);
+  const uint64_t own = Pass::session_bytes(model, tokens, 1);
   const auto sessions = static_cast<uint64_t>(options.sessions);
   const int64_t rows = std::min(options.logit_positions, context);
   memory.session = kv + own;
   memory.kv = sessions * kv;
   memory.kv_chunk = sessions * timeline.bytes_per_chunk();
-  memory.activations = Pass::shared_bytes(model, context) + (sessions - 1) * own +
-                       Pass::session_bytes(model, context, rows);
+  memory.activations = Pass::shared_bytes(model, tokens) + (sessions - 1) * own +
+                       Pass::session_bytes(model, tokens, rows);
   // The header is kept. The tokenizer that is made from it is about as large again.
   memory.constant =
       Pass::scratch_bytes(model, thread_count(options)) + 2 * header.data_offset + kConstantBytes;
@@ -127,7 +134,8 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   memory.per_token = model->weight_bytes_per_token();
   memory.left_out = model->bytes_left_out();
   memory.least = memory.total();
-  plan.fixed = memory.weights + memory.constant + Pass::shared_bytes(*model, context);
+  plan.fixed =
+      memory.weights + memory.constant + Pass::shared_bytes(*model, pass_tokens(*model, context));
   plan.model = std::move(model);
   return plan;
 }

@@ -252,6 +252,20 @@ void gelu(const float* x, int64_t n, float* out) {
   }
 }
 
+void gelu_exact(const float* x, int64_t n, float* out) {
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const F a = load<F>(x + i);
+    const F size = as<F>(as<U>(a) & kept<0x7fffffffu>());
+    const F t = kept<1.0f>() / (kept<1.0f>() + kept<0x1.da671p-3f>() * size);
+    F p = kept<0x1.0fb844p+0f>() * t - kept<0x1.7401c6p+0f>();
+    p = p * t + kept<0x1.6be1c6p+0f>();
+    p = p * t - kept<0x1.23531cp-2f>();
+    p = p * t + kept<0x1.04f20cp-2f>();
+    const F erf = kept<1.0f>() - p * t * exp(kept<-0.5f>() * a * a);
+    store(out + i, kept<0.5f>() * (a + size * erf));
+  }
+}
+
 void rope_halves(float* x, const float* cos, const float* sin, int n_pairs) {
   float* y = x + n_pairs;
   for (int i = 0; i < n_pairs; ++i) {
@@ -322,6 +336,7 @@ constexpr Kernels make_table(const char* name, bool (*supported)()) {
       .silu_mul = silu_mul,
       .sigmoid_mul = sigmoid_mul,
       .gelu = gelu,
+      .gelu_exact = gelu_exact,
       .rope_halves = rope_halves,
       .rope_adjacent = rope_adjacent,
       .store_k = store_k,

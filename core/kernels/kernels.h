@@ -169,6 +169,11 @@ struct Kernels {
   // equals x / (1 + exp(-2u)): out[i] = x[i] / (1 + exp(-t)), t = x[i] * (0x1.988454p+0 +
   // 0x1.2444f2p-4 * (x[i] * x[i])). n is a multiple of 16; out may be x.
   void (*gelu)(const float* x, int64_t n, float* out);
+  // GELU as it is defined, x / 2 * (1 + erf(x / sqrt(2))), within 1e-6 of it or of x: out[i] = 0.5
+  // * (x[i] + |x[i]| * (1 - p(t) * t * exp(-0.5 * x[i] * x[i]))), t = 1 / (1 + 0x1.da671p-3 *
+  // |x[i]|) (Abramowitz and Stegun 7.1.26; body.inl has the polynomial p). n is a multiple of 16;
+  // out may be x.
+  void (*gelu_exact)(const float* x, int64_t n, float* out);
   // Rotates pairs of one head in place: (a, b) -> (a * cos - b * sin, a * sin + b * cos).
   // rope_halves: a = x[i], b = x[i + n_pairs]. rope_adjacent: a = x[2i], b = x[2i + 1].
   void (*rope_halves)(float* x, const float* cos, const float* sin, int n_pairs);

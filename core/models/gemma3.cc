@@ -1,7 +1,8 @@
 // Gemma 3 (Gemma Team 2025, arXiv 2503.19786). Of every six layers, five see a window of positions
 // and have their own RoPE base; the sixth sees all positions. The q and k heads are normed. The
 // results of attention and of the GELU-gated feed-forward part are normed before they are added.
-// (In a file the weights of norms are 1 + w.)
+// (In a file the weights of norms are 1 + w.) EmbeddingGemma (Vera et al. 2025, arXiv 2509.20354)
+// has the same layers; they see both ways, and it makes vectors of texts.
 #include <cmath>
 
 #include "models/registry.h"
@@ -17,10 +18,11 @@ constexpr int64_t kPeriod = 6;  // of the layers that see all positions, as a ru
 
 class Gemma3 final : public Model {
  public:
-  Gemma3(const Config& config, const Cut& cut) : Model(config, cut) {}
+  Gemma3(const Config& config, const Cut& cut, Head head) : Model(config, cut, head) {}
   Status bind(const Gguf& gguf);
   void embed(Pass& pass, const Work& work) const override;
   void run_layer(Pass& pass, const Work& work) const override;
+  void end_layer(Pass& pass, const Work& work) const override;
   void run_output(Pass& pass, const Work& work) const override;
   void run_head(Pass& pass, const Work& work) const override;
 
@@ -37,6 +39,7 @@ class Gemma3 final : public Model {
     Norm post_ffw_norm;
   };
   Status read_shapes(const Gguf& gguf);
+  void finish_layer(Pass& pass, const Work& work) const;
 
   float eps_ = 0;
   float cap_ = 0;  // of logits; 0: none
@@ -50,6 +53,10 @@ class Gemma3 final : public Model {
 Status Gemma3::read_shapes(const Gguf& gguf) {
   ConfigReader reader(gguf, config_.architecture);
   SLUICE_ASSIGN(layers_, read_layers(reader, config_));
+  if (head() == Head::none) {
+    see_both_ways(layers_);
+    reader.integer("attention.sliding_window", -1, kMaxWindow);
+  }
   SLUICE_TRY(read_windows(reader, kPeriod, layers_));
   SLUICE_ASSIGN(const RopeShape global,
                 read_rope(reader, config_, layers_[0].head_dim, RopePairs::halves));
@@ -105,7 +112,18 @@ void Gemma3::embed(Pass& pass, const Work& work) const {
 void Gemma3::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
   pass.project(work, w.attn_norm, w.qkv);
+  if (layer(work.layer).both_ways) return pass.store_heads(work, w.head_norms);
   pass.attend(work, w.head_norms);
+  finish_layer(pass, work);
+}
+
+void Gemma3::end_layer(Pass& pass, const Work& work) const {
+  pass.attend_heads(work);
+  finish_layer(pass, work);
+}
+
+void Gemma3::finish_layer(Pass& pass, const Work& work) const {
+  const Layer& w = weights_[static_cast<size_t>(work.layer)];
   pass.attention_output(work, w.output, w.post_attention_norm);
   pass.ffn_gate_up(work, w.ffn_norm, Activation::gelu, w.gate_up);
   pass.ffn_down(work, w.down, w.post_ffw_norm);
@@ -121,7 +139,8 @@ void Gemma3::run_head(Pass& pass, const Work& work) const {
 
 Result<std::unique_ptr<Model>> make_gemma3(const Gguf& gguf, const Config& config, const Cut& cut,
                                            const Variant&) {
-  auto model = std::make_unique<Gemma3>(config, cut);
+  const bool encoder = config.architecture == "gemma-embedding";
+  auto model = std::make_unique<Gemma3>(config, cut, encoder ? Head::none : Head::logits);
   SLUICE_TRY(model->bind(gguf));
   return model;
 }

@@ -1,6 +1,7 @@
 // LFM2 (Liquid AI 2025): most layers are short convolutions, the others grouped attention with
 // norms of the q and k heads, which sees a window if the file has one. A SiLU-gated feed-forward
-// part in every layer. The final norm is called token_embd_norm.
+// part in every layer. The final norm is called token_embd_norm. In files that make vectors of
+// texts all layers see both ways, and there is no head.
 #include "models/registry.h"
 #include "pass/binder.h"
 #include "pass/config_reader.h"
@@ -11,10 +12,11 @@ namespace {
 
 class Lfm2 final : public Model {
  public:
-  Lfm2(const Config& config, const Cut& cut) : Model(config, cut) {}
+  Lfm2(const Config& config, const Cut& cut, Head head) : Model(config, cut, head) {}
   Status bind(const Gguf& gguf);
   void embed(Pass& pass, const Work& work) const override;
   void run_layer(Pass& pass, const Work& work) const override;
+  void end_layer(Pass& pass, const Work& work) const override;
   void run_output(Pass& pass, const Work& work) const override;
   void run_head(Pass& pass, const Work& work) const override;
 
@@ -30,6 +32,7 @@ class Lfm2 final : public Model {
     Linear down;     // [n_embd][n_ff]
   };
   Status read_shapes(const Gguf& gguf);
+  void finish_layer(Pass& pass, const Work& work) const;
 
   float eps_ = 0;
   std::vector<Layer> weights_;
@@ -39,14 +42,8 @@ class Lfm2 final : public Model {
 
 Status Lfm2::read_shapes(const Gguf& gguf) {
   ConfigReader reader(gguf, config_.architecture);
-  SLUICE_ASSIGN(const auto causal, gguf.get_bool(reader.key("attention.causal")));
-  if (!causal.value_or(true)) {
-    return with_facts(fail(Code::unsupported_model, reader.key("attention.causal"),
-                           " is false: the model's layers see both ways, which Sluice doesn't "
-                           "compute in this architecture; use a model that writes text"),
-                      {{"key", reader.key("attention.causal")}, {"value", "false"}});
-  }
   SLUICE_ASSIGN(layers_, read_layers(reader, config_, {.attention = Attention::some_layers}));
+  if (head() == Head::none) see_both_ways(layers_);
   SLUICE_TRY(read_short_convs(reader, config_, layers_));
   const int64_t window = reader.integer_or_0("attention.sliding_window", 0, kMaxWindow);
   eps_ = reader.epsilon("attention.layer_norm_rms_epsilon");
@@ -99,12 +96,28 @@ void Lfm2::embed(Pass& pass, const Work& work) const { pass.embed(work); }
 
 void Lfm2::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
-  if (layer(work.layer).conv_channels > 0) {
+  const LayerShape& shape = layer(work.layer);
+  if (shape.conv_channels > 0) {
+    if (shape.both_ways) return pass.conv_inputs(work, w.attn_norm, w.conv);
     pass.short_conv(work, w.attn_norm, w.conv);
   } else {
     pass.project(work, w.attn_norm, w.qkv);
+    if (shape.both_ways) return pass.store_heads(work, w.head_norms);
     pass.attend(work, w.head_norms);
   }
+  finish_layer(pass, work);
+}
+
+void Lfm2::end_layer(Pass& pass, const Work& work) const {
+  if (layer(work.layer).conv_channels > 0)
+    pass.centered_conv(work, weights_[static_cast<size_t>(work.layer)].conv);
+  else
+    pass.attend_heads(work);
+  finish_layer(pass, work);
+}
+
+void Lfm2::finish_layer(Pass& pass, const Work& work) const {
+  const Layer& w = weights_[static_cast<size_t>(work.layer)];
   pass.attention_output(work, w.output);
   pass.ffn_gate_up(work, w.ffn_norm, Activation::silu, w.gate_up);
   pass.ffn_down(work, w.down);
@@ -118,7 +131,9 @@ void Lfm2::run_head(Pass& pass, const Work& work) const { pass.logits(work, outp
 
 Result<std::unique_ptr<Model>> make_lfm2(const Gguf& gguf, const Config& config, const Cut& cut,
                                          const Variant&) {
-  auto model = std::make_unique<Lfm2>(config, cut);
+  SLUICE_ASSIGN(const auto causal, gguf.get_bool("lfm2.attention.causal"));
+  const Head head = causal.value_or(true) ? Head::logits : Head::none;
+  auto model = std::make_unique<Lfm2>(config, cut, head);
   SLUICE_TRY(model->bind(gguf));
   return model;
 }

@@ -6,11 +6,13 @@
 namespace sluice {
 
 // Each is defined in the file of its name.
+MakeModel make_bert;
 MakeModel make_gemma3;
 MakeModel make_gemma4;
 MakeModel make_gpt2;
 MakeModel make_lfm2;
 MakeModel make_llama;
+MakeModel make_modern_bert;
 MakeModel make_qwen35;
 
 namespace {
@@ -23,9 +25,53 @@ constexpr Family kFamilies[] = {
     {"gpt2", make_gpt2, {}},
     {"gemma3", make_gemma3, {}},
     {"gemma4", make_gemma4, {}},
-    {"lfm2", make_lfm2, {}},
+    {"lfm2", make_lfm2, {}, Sight::either},
     {"qwen35", make_qwen35, {}},
+    {"bert", make_bert, {}, Sight::both_ways},
+    {"nomic-bert", make_bert, {.rotary = true}, Sight::both_ways},
+    {"modern-bert", make_modern_bert, {}, Sight::both_ways},
+    {"gemma-embedding", make_gemma3, {}, Sight::both_ways},
 };
+
+// What people have files of, and take for what is computed.
+struct Other {
+  std::string_view architecture, is;
+};
+constexpr Other kOthers[] = {
+    {"jina-bert-v2", "an encoder whose scores fall with the distance (ALiBi)"},
+    {"jina-bert-v3", "an encoder with adapters for tasks"},
+    {"nomic-bert-moe", "an encoder with a mixture of experts"},
+    {"eurobert", "EuroBERT, an encoder"},
+    {"neo-bert", "NeoBERT, an encoder"},
+    {"gemma-embedding2", "a later form of gemma-embedding"},
+    {"t5", "T5, an encoder with a decoder"},
+    {"t5encoder", "the encoder of T5"},
+};
+
+// Fails with unsupported_model if the file is a reranker, or if its layers don't see as those of
+// its family do.
+Status check_use(const Gguf& gguf, const Family& family) {
+  ConfigReader reader(gguf, family.architecture);
+  SLUICE_ASSIGN(const auto causal, gguf.get_bool(reader.key("attention.causal")));
+  for (const TensorInfo& tensor : gguf.tensors) {
+    if (!tensor.name.starts_with("cls.")) continue;
+    return with_facts(
+        fail(
+            Code::unsupported_model, "the file has the tensor ", printable(tensor.name),
+            ": the model ranks texts (a reranker), which Sluice doesn't compute; take a model that "
+            "makes vectors"),
+        {{"tensor", printable(tensor.name)}});
+  }
+  const bool as_told = family.sight == Sight::either || !causal.has_value() ||
+                       *causal == (family.sight == Sight::back);
+  if (as_told) return {};
+  return with_facts(
+      fail(Code::unsupported_model, reader.key("attention.causal"), " is ",
+           *causal ? "true: the model's layers see only what was before"
+                   : "false: the model's layers see both ways",
+           ", which Sluice doesn't compute in this architecture; use another model"),
+      {{"key", reader.key("attention.causal")}, {"value", *causal ? "true" : "false"}});
+}
 
 }  // namespace
 
@@ -38,13 +84,17 @@ Result<std::unique_ptr<Model>> make_model(const Gguf& gguf, const Cut& cut) {
   std::string known;
   for (const Family& family : kFamilies) {
     if (family.architecture == *architecture) {
+      SLUICE_TRY(check_use(gguf, family));
       SLUICE_ASSIGN(const Config config, read_config(gguf, family.architecture));
       return family.make(gguf, config, cut, family.variant);
     }
     known += concat(known.empty() ? "" : ", ", family.architecture);
   }
+  std::string is;
+  for (const Other& other : kOthers)
+    if (other.architecture == *architecture) is = concat(", ", other.is);
   return with_facts(fail(Code::unsupported_model, "the model's architecture is \"",
-                         printable(*architecture), "\"; Sluice computes ", known),
+                         printable(*architecture), "\"", is, "; Sluice computes ", known),
                     {{"architecture", printable(*architecture)}});
 }
 

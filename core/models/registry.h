@@ -19,7 +19,13 @@ struct Variant {
   bool qk_norm = false;  // RMS norm of each q and k head, before RoPE
   Biases qkv_biases = Biases::optional;
   WithExperts experts = WithExperts::never;
+  // Of encoders: RoPE in place of learned positions, and a gated feed-forward part.
+  bool rotary = false;
 };
+
+// Whether the layers of a family's models see only what was before, or both ways; attention.causal
+// must agree. `either`: that key says which.
+enum class Sight : uint8_t { back, both_ways, either };
 
 // Makes a model of a family's header, divided by `cut`: reads the numbers, finds every tensor, and
 // checks them. Reads no weights. Fails with bad_file, unsupported_type, or unsupported_model for a
@@ -31,6 +37,7 @@ struct Family {
   std::string_view architecture;  // general.architecture
   MakeModel* make;
   Variant variant;
+  Sight sight = Sight::back;
 };
 
 // Makes the model of a file. Fails as MakeModel does, with unsupported_model for an architecture

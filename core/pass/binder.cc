@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "pass/config_reader.h"
+
 namespace sluice {
 namespace {
 
@@ -65,9 +67,11 @@ Norm Binder::rms_norm(std::string_view name, int64_t n, float eps) {
   return {Norm::rms, vector(concat(name, ".weight"), n), -1, eps};
 }
 
-Norm Binder::layer_norm(std::string_view name, int64_t n, float eps) {
+Norm Binder::layer_norm(std::string_view name, int64_t n, float eps, Biases biases) {
   const int weight = vector(concat(name, ".weight"), n);
-  return {Norm::layer, weight, vector(concat(name, ".bias"), n), eps};
+  const std::string bias = concat(name, ".bias");
+  const bool biased = biases == Biases::required || has(bias);
+  return {Norm::layer, weight, biased ? vector(bias, n) : -1, eps};
 }
 
 int Binder::matrix_rows(std::string_view name, int64_t all_rows, int64_t cols, int64_t first,
@@ -136,7 +140,7 @@ ShortConv Binder::short_conv(const LayerShape& shape) {
   ShortConv conv{{linear_rows(Phase::qkv, all, 0, n, Buffer::q),
                   linear_rows(Phase::qkv, all, n, n, Buffer::k),
                   linear_rows(Phase::qkv, all, 2 * n, n, Buffer::v)}};
-  conv.kernel = vectors("shortconv.conv.weight", n, shape.state / n + 1);
+  conv.kernel = vectors("shortconv.conv.weight", n, shape.conv_tokens);
   return conv;
 }
 
@@ -258,6 +262,37 @@ void Binder::late_input_table() {
   input_table();
 }
 
+// dense_2 and dense_3, which a pooled vector is multiplied by. The header may say their sizes.
+// Their products are kept in turn in two buffers (Pass::run_dense).
+void Binder::dense() {
+  if (!status_.has_value()) return;
+  in(model_.head_slot(), "");
+  ConfigReader reader(gguf_, model_.config_.architecture);
+  int64_t width = model_.config_.n_embd;
+  for (const char* name : {"dense_2", "dense_3"}) {
+    const TensorInfo* tensor = gguf_.find_tensor(concat(name, ".weight"));
+    if (tensor == nullptr) continue;
+    const auto rows = static_cast<int64_t>(std::min<uint64_t>(tensor->dims[1], kMaxWidth));
+    const int64_t cols = reader.integer(concat(name, "_feat_in"), width, kMaxWidth);
+    const int64_t out = reader.integer(concat(name, "_feat_out"), rows, kMaxWidth);
+    if (cols != width) {
+      keep(fail(Code::bad_file, reader.key(concat(name, "_feat_in")), " is ", cols,
+                ", but the vector before it has ", width, " numbers"));
+    }
+    Linear made{-1, -1, model_.dense_.empty() ? Buffer::hidden : Buffer::branch};
+    made.matrix = matrix_rows(concat(name, ".weight"), out, width, 0, out);
+    made.transform = transform_of(made.matrix);
+    made.bias = optional_vector(concat(name, ".bias"), out);
+    model_.dense_.push_back(made);
+    width = out;
+  }
+  const int64_t given = reader.integer("embedding_length_out", width, kMaxWidth);
+  if (status_.has_value()) status_ = reader.status();
+  if (given == width) return;
+  keep(fail(Code::bad_file, reader.key("embedding_length_out"), " is ", given,
+            ", but the file's tensors make vectors of ", width, " numbers"));
+}
+
 // The table's slot is the last one, because the others are numbered already.
 void Binder::late_table() {
   if (!model_.cut_.late_table || !status_.has_value()) return;
@@ -266,8 +301,9 @@ void Binder::late_table() {
   table("token_embd.weight", config.n_vocab, config.n_embd);
 }
 
-std::vector<Linear> Binder::logits() {
+std::vector<Linear> Binder::logits(std::string_view bias) {
   if (model_.n_head_parts() == 0) {
+    model_.manifest_.ignore("output.weight");
     late_table();
     slot_ = model_.head_slot();
     return {};
@@ -275,11 +311,12 @@ std::vector<Linear> Binder::logits() {
   const Config& config = model_.config_;
   const bool own = has("output.weight");
   // All parts share the scale. Each has its rows of the bias.
-  const bool biased = has("output.bias");
+  const bool biased = has(bias);
   const int scale = optional_vector("output.scale", 1);
   const auto linear_of = [&](int matrix, int64_t first, int64_t rows) {
-    const int bias = biased ? vector_part("output.bias", config.n_vocab, first, rows) : -1;
-    return Linear{used(Phase::head, matrix), bias, Buffer::results, scale, transform_of(matrix)};
+    const int own_bias = biased ? vector_part(bias, config.n_vocab, first, rows) : -1;
+    return Linear{used(Phase::head, matrix), own_bias, Buffer::results, scale,
+                  transform_of(matrix)};
   };
   if (own) late_table();
   if (!own && !model_.single_rows()) {
@@ -308,6 +345,16 @@ int Binder::table(std::string_view name, int64_t rows, int64_t cols) {
   return keep(model_.manifest_.add_matrix(gguf_, concat(prefix_, name), slot_, rows, cols));
 }
 
+int Binder::optional_table(std::string_view name, int64_t cols) {
+  const TensorInfo* tensor = gguf_.find_tensor(concat(prefix_, name));
+  if (tensor == nullptr) return -1;
+  return table(name, static_cast<int64_t>(std::min<uint64_t>(tensor->dims[1], kMaxWidth)), cols);
+}
+
+void Binder::need(std::string_view name) {
+  if (!has(name)) keep(fail(Code::bad_file, "the file has no tensor ", prefix_, name));
+}
+
 int Binder::vector(std::string_view name, int64_t length) {
   if (!status_.has_value()) return -1;
   return keep(model_.manifest_.add_vector(gguf_, concat(prefix_, name), slot_, length));
@@ -323,6 +370,7 @@ int Binder::optional_vector(std::string_view name, int64_t length) {
 }
 
 Status Binder::finish() {
+  dense();
   late_input_table();
   SLUICE_TRY(status_);
   SLUICE_TRY(folded_.check_all_found(model_.manifest_, heads_grouped_));

@@ -2,7 +2,8 @@
 //
 // What a file of any family may do is known here: a bias and a scale beside each matrix, queries,
 // keys and values in one tensor or in three, gate and up in one or in two, also those of experts,
-// matrices that were multiplied by a Hadamard transform, tensors without effect.
+// matrices that were multiplied by a Hadamard transform, dense layers behind a pooled vector,
+// tensors without effect.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +32,15 @@ class Binder {
     layer_ = layer;
   }
   void head() { in(model_.head_slot(), ""); }
+  // Fails unless the file has the tensor, of which another call takes parts.
+  void need(std::string_view name);
   bool has(std::string_view name) const {
     return gguf_.find_tensor(concat(prefix_, name)) != nullptr;
   }
 
   // A norm of rows of n numbers: NAME.weight and, for a layer norm, NAME.bias.
   Norm rms_norm(std::string_view name, int64_t n, float eps);
-  Norm layer_norm(std::string_view name, int64_t n, float eps);
+  Norm layer_norm(std::string_view name, int64_t n, float eps, Biases biases = Biases::required);
   // NAME.weight, a matrix of `rows` rows, and NAME.bias [rows]. If the file has it, NAME.scale [1],
   // which multiplies the product before the bias is added.
   Linear linear(Phase phase, std::string_view name, int64_t rows, int64_t cols,
@@ -80,11 +83,12 @@ class Binder {
   // The parts of the matrix of logits: of output.weight or, if the file has none, of
   // token_embd.weight. If the file has them, output.bias and output.scale count as in linear().
   // None for a model without a head, whose family calls it as well: it places the embedding's
-  // table.
-  std::vector<Linear> logits();
+  // table. Another name of the bias is that of logits of masked words.
+  std::vector<Linear> logits(std::string_view bias = "output.bias");
 
   // The handle of a single tensor. The name includes .weight.
   int table(std::string_view name, int64_t rows, int64_t cols);  // rows are read one by one
+  int optional_table(std::string_view name, int64_t cols);  // of any rows; -1 if the file has none
   int vector(std::string_view name, int64_t length);
   int optional_vector(std::string_view name, int64_t length);  // -1 if the file doesn't have it
 
@@ -109,6 +113,7 @@ class Binder {
                   int64_t rows);
   int vector_part(std::string_view name, int64_t all, int64_t first, int64_t length);
   int vectors(std::string_view name, int64_t n, int64_t length);
+  void dense();
   void late_table();
   void late_input_table();
   int input_table();

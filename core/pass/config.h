@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/makes.h"
+
 namespace sluice {
 
 struct Config {
@@ -14,7 +16,8 @@ struct Config {
   int64_t n_blocks = 0;
   int64_t n_embd = 0;  // width of the residual stream
   int64_t n_vocab = 0;
-  int64_t context_length = 0;  // that the model was trained for
+  int64_t context_length = 0;       // that the model was trained for
+  Pooling pooling = Pooling::none;  // that the file names
 };
 
 }  // namespace sluice

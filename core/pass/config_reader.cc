@@ -9,6 +9,7 @@ namespace {
 
 constexpr int64_t kMaxLayers = 512;
 constexpr int64_t kMaxVocab = 1 << 24;
+constexpr uint64_t kRanks = 4;  // a pooling_type
 
 }  // namespace
 
@@ -106,7 +107,16 @@ Result<Config> read_config(const Gguf& gguf, std::string_view architecture) {
       config.n_blocks - reader.integer_or_0("nextn_predict_layers", 0, config.n_blocks - 1);
   config.n_embd = reader.integer("embedding_length", -1, kMaxWidth);
   config.context_length = reader.integer("context_length", -1, kMaxContext);
+  const uint64_t pooling = reader.count("pooling_type");
   SLUICE_TRY(reader.status());
+  if (pooling == kRanks) {
+    return with_facts(fail(Code::unsupported_model, reader.key("pooling_type"), " is ", pooling,
+                           ": the model ranks texts (a reranker), which Sluice doesn't compute; "
+                           "take a model that makes vectors"),
+                      {{"key", reader.key("pooling_type")}, {"value", pooling}});
+  }
+  if (pooling <= static_cast<uint64_t>(Pooling::last))
+    config.pooling = static_cast<Pooling>(pooling);
   const TensorInfo* embedding = gguf.find_tensor("token_embd.weight");
   if (embedding == nullptr) {
     return fail(

@@ -41,7 +41,7 @@ void Pass::convolve(const Work& work, const DeltaNet& net, int64_t head) {
   float last[kMaxDeltaTaps - 1][kMaxDeltaDim];
   for (int64_t i = 0; i < size; ++i)
     for (int64_t j = 0; j <= past; ++j) kernel[j][i] = weights[i * (past + 1) + j];
-  const int64_t begin = now_->first_position + work.first_token;
+  const int64_t begin = now_->position_of(work.first_token);
   const int64_t end = begin + work.n_tokens;
   RecurrentState::Stretch stretch;
   for (int64_t at = begin; at < end; at += stretch.n) {
@@ -75,7 +75,7 @@ void Pass::recur(const Work& work, const DeltaNet& net, int64_t head) {
                 state = delta.conv_floats() + head * size * size;
   const float decay_rate = weights_.vector(net.decay)[head];
   const float decay_bias = weights_.vector(net.decay_bias)[head];
-  const int64_t begin = now_->first_position + work.first_token;
+  const int64_t begin = now_->position_of(work.first_token);
   const int64_t end = begin + work.n_tokens;
   RecurrentState::Stretch stretch;
   for (int64_t at = begin; at < end; at += stretch.n) {

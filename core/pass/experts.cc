@@ -94,7 +94,7 @@ void Pass::group_by_expert(PassState& pass, int64_t layer) const {
 
 void Pass::expert(const Work& work, const Norm& norm, Activation activation,
                   std::span<const Expert> all) {
-  const Epilogue epilogue = activation == Activation::silu ? Epilogue::silu : Epilogue::gelu;
+  const Epilogue epilogue = epilogue_of(activation);
   if (work.expert == Work::kOwnExpert) {
     own_experts(work, norm, epilogue, all);
     return;

@@ -40,7 +40,8 @@ struct HeadNorms {
 // whole strips. The residual stream has one for each token of the pass, not padded, and so has
 // `sum`, what experts add; `inputs`, those of all layers (LayerInputs), has padded ones. `chosen`
 // is the residual's rows of some tokens: those whose results are computed, or those that chose an
-// expert. `results` are the caller's rows.
+// expert. `results` are the caller's rows. `kept` has a row for each token of the pass, too: what
+// the first stage of a layer that sees both ways leaves to its second. Such a layer's `q` is there.
 enum class Buffer : uint8_t {
   residual,
   q,
@@ -53,7 +54,8 @@ enum class Buffer : uint8_t {
   chosen,
   results,
   sum,
-  inputs
+  inputs,
+  kept
 };
 
 // What a product's input row goes through after its norm if the matrix is folded
@@ -90,11 +92,11 @@ struct Qkv {
   Linear q, k, v;
 };
 
-// A causal convolution over the last tokens, in place of attention. Its inputs b, c and x are `in`,
-// in this order.
+// A convolution in place of attention: over the last tokens or, in a layer that sees both ways,
+// over as many before a token as after it. Its inputs b, c and x are `in`, in this order.
 struct ShortConv {
   Qkv in;
-  int kernel = -1;  // [channels][tokens], the present token's weight last
+  int kernel = -1;  // [channels][tokens], ascending
 };
 
 // A gated delta net, in place of attention. Its inputs are `mixed`, the rows of q, k and v, which
@@ -167,8 +169,9 @@ struct Cut {
   bool late_input_table = false;
 };
 
-// Whether a model has a matrix of logits. One without is an encoder: it makes vectors of texts.
-enum class Head : uint8_t { logits, none };
+// What a model has logits of: of the next token, of the words that masks stand for, or of nothing.
+// One without logits is an encoder: it makes vectors of texts.
+enum class Head : uint8_t { logits, masks, none };
 
 // The head's matrix in parts of whole strips. A model without a head has no parts.
 struct HeadParts {
@@ -193,11 +196,25 @@ class Model {
 
   // No context can be longer than this many positions. 0: no limit.
   int64_t max_positions() const { return max_positions_; }
+  Head head() const { return head_; }
+  // What a text's pooled vector is multiplied by, one after the other: none, one or two. They are
+  // in head_slot(). vector_width(): the numbers of a vector of a text.
+  const std::vector<Linear>& dense() const { return dense_; }
+  int64_t vector_width() const;
   uint64_t weight_bytes_per_token() const;  // of all uses()
 
+  ModelMakes makes() const {
+    return {.text = head_ == Head::logits, .vectors = true, .masks = head_ == Head::masks};
+  }
+  bool sees_both_ways() const;  // one of its layers
+  // The file's; else the mean if layers see both ways, or the last position.
+  Pooling pooling() const;
+
+  // Whether a layer sums up all of its past (LayerShape::state).
+  bool recurrent() const;
   const ExpertCounts& experts() const { return experts_; }
-  // Whether a layer has stages after its first one, as those of experts.
-  bool has_more_stages(int64_t) const { return experts_.n > 0; }
+  // Whether a layer has stages after its first one: it has experts, or sees both ways.
+  bool has_more_stages(int64_t at) const { return experts_.n > 0 || layer(at).both_ways; }
 
   int embedding_slot() const { return 0; }
   // A layer's slot is followed by those of its experts.
@@ -236,7 +253,9 @@ class Model {
   // The stages of a layer, each for all tokens of a pass before the next begins (PassState). All
   // layers have the first, which needs the layer's slot. In a layer with experts it ends with
   // Pass::choose_experts(); then run_expert() is called for each expert that was chosen, ascending,
-  // which needs the expert's slot, and last end_layer(), which needs none.
+  // which needs the expert's slot, and last end_layer(), which needs none. In a layer that sees
+  // both ways (which has no experts) it ends with Pass::store_heads(), and end_layer(), which needs
+  // the layer's slot again, begins with Pass::attend_heads().
   virtual void run_layer(Pass& pass, const Work& work) const = 0;
   virtual void run_expert(Pass&, const Work&) const {}
   virtual void end_layer(Pass&, const Work&) const {}
@@ -252,7 +271,9 @@ class Model {
 
   Config config_;
   Cut cut_;
+  Head head_;
   HeadParts head_parts_;
+  std::vector<Linear> dense_;
   ExpertCounts experts_;
   int token_table_ = -1;
   int table_slot_ = -1;  // the first of these; -1: there is none

@@ -22,7 +22,7 @@ PointRows<T> Pass::rows_at(Point point, const Work& work, T* first, int64_t widt
           .width = width,
           .stride = stride,
           .first = first,
-          .first_position = now_->first_position + work.first_token,
+          .first_position = now_->position_of(work.first_token),
           .chosen = chosen_};
 }
 

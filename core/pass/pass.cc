@@ -2,8 +2,15 @@
 #include "pass/pass.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 namespace sluice {
+
+Timeline make_timeline(const Model& model, KvType type, uint64_t allowance) {
+  if (!model.makes().text) return Timeline(model.layers());
+  return {model.layers(), type, allowance};
+}
 
 // --- memory --------------------------------------------------------------------------------------
 
@@ -12,7 +19,8 @@ Pass::Widths Pass::widths_of(const Model& model) {
   int64_t branch = std::max(model.config().n_embd, model.experts().n);
   for (const LayerShape& layer : model.layers()) {
     const DeltaShape& delta = layer.delta;
-    q = std::max({q, layer.q_width(), layer.conv_channels, delta.channels()});
+    const int64_t own_q = layer.both_ways ? 0 : layer.q_width();  // else kept for all tokens
+    q = std::max({q, own_q, layer.conv_channels, delta.channels()});
     k = std::max({k, layer.kv_rows(), layer.conv_channels, delta.value_rows()});
     v = std::max({v, layer.kv_rows(), layer.conv_channels, delta.n_value_heads});
     attended = std::max({attended, layer.q_rows(), layer.conv_channels, delta.value_rows()});
@@ -22,6 +30,11 @@ Pass::Widths Pass::widths_of(const Model& model) {
     head_dim = std::max(head_dim, layer.head_dim);
   }
   const int64_t inputs = model.layer_inputs().width;
+  if (model.head() == Head::masks) ff = std::max(ff, model.config().n_embd);
+  for (const Linear& dense : model.dense()) {
+    ff = std::max(ff, model.manifest().piece(dense.matrix).rows);
+    branch = std::max(branch, model.manifest().piece(dense.matrix).rows);
+  }
   Widths widths{{q, k, v, attended, std::max(ff, inputs), ff, branch},
                 0,
                 std::max({model.config().n_embd, attended, ff, model.all_inputs()}),
@@ -31,16 +44,17 @@ Pass::Widths Pass::widths_of(const Model& model) {
   return widths;
 }
 
-// A layer that sees both ways needs the keys and values of all tokens before the first one attends,
-// so all tokens are one block.
-int64_t Pass::block_tokens_of(const Model& model) {
-  return std::ranges::any_of(model.layers(), &LayerShape::both_ways) ? INT64_MAX : kBlockTokens;
-}
-
 // Of the buffers, for passes of up to so many tokens. A single token has a row for each of its
 // experts.
 int64_t Pass::block_rows(const Model& model, int64_t n_tokens) {
-  return std::min(std::max(n_tokens, model.experts().n_used), block_tokens_of(model));
+  return std::min(std::max(n_tokens, model.experts().n_used), kBlockTokens);
+}
+
+// Floats of a token's row of PassState::kept.
+int64_t Pass::kept_width(const Model& model) {
+  int64_t width = 0;
+  for (const LayerShape& layer : model.layers()) width = std::max(width, layer.kept_width());
+  return padded_rows(width);
 }
 
 uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
@@ -64,7 +78,7 @@ uint64_t Pass::state_bytes(const Model& model, int64_t n_tokens) {
   const auto used = static_cast<uint64_t>(model.experts().n_used);
   uint64_t of_token = used == 0 ? 4 * width : 2 * 4 * width + (8 + 4 + 4 + 4) * used;
   const auto inputs = static_cast<uint64_t>(padded_rows(model.all_inputs()));
-  of_token += 4 * inputs;
+  of_token += 4 * inputs + 4 * static_cast<uint64_t>(kept_width(model));
   // A strip of the last token's inputs may reach beyond its row.
   return static_cast<uint64_t>(n_tokens) * of_token + (inputs > 0 ? 4 * kStripRows : 0);
 }
@@ -93,7 +107,6 @@ Pass::Pass(const Model& model, const Weights& weights, const Kernels& kernels, P
       context_(context),
       profile_(profile),
       widths_(widths_of(model)),
-      block_tokens_(block_tokens_of(model)),
       ones_(static_cast<size_t>(widths_.head_dim), 1.0f) {}
 
 Status Pass::prepare() {
@@ -122,8 +135,14 @@ Status make_room(AlignedBuffer& buffer, uint64_t bytes) {
 }  // namespace
 
 Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens) {
+  const PassText all{.n_tokens = static_cast<int64_t>(tokens.size()),
+                     .position = timeline.positions()};
+  return begin(pass, timeline, tokens, {&all, 1});
+}
+
+Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens,
+                   std::span<const PassText> texts) {
   const auto n = static_cast<int64_t>(tokens.size());
-  const int64_t first = timeline.positions();
   SLUICE_TRY(make_room(pass.x, state_bytes(model_, n)));
   const int64_t block = block_rows(model_, n);
   if (block > block_capacity_) {
@@ -140,16 +159,20 @@ Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t>
       ropes_.emplace_back(rope.numbers, factors >= 0 ? weights_.vector(factors) : nullptr);
     }
   }
-  for (RopeTable& rope : ropes_) SLUICE_TRY(rope.extend(first + n));
-  SLUICE_TRY(timeline.begin(tokens));
+  int64_t positions = 0;
+  for (const PassText& text : texts) positions = std::max(positions, text.position + text.n_tokens);
+  for (RopeTable& rope : ropes_) SLUICE_TRY(rope.extend(positions));
+  SLUICE_TRY(timeline.begin(tokens, places_of(texts) - timeline.positions()));
   pass.timeline = &timeline;
   pass.tokens = tokens;
   pass.n_tokens = n;
-  pass.first_position = first;
+  pass.texts.assign(texts.begin(), texts.end());
   pass.stages.assign(1, {Work::kNoExpert, 0, n});
   float* behind = pass.x.as<float>() + n * model_.config().n_embd;
   pass.inputs = behind;
   if (model_.all_inputs() > 0) behind += n * padded_rows(model_.all_inputs()) + kStripRows;
+  pass.kept = behind;
+  behind += n * kept_width(model_);
   if (model_.experts().n == 0) return {};
   const int64_t used = n * model_.experts().n_used;
   ExpertChoice& choice = pass.choice;
@@ -171,7 +194,7 @@ void Pass::take_up(PassState& pass) {
 bool Pass::embed(PassState& pass, int64_t first, int64_t n) {
   take_up(pass);
   for (const int64_t end = first + n; first < end;) {
-    const int64_t now = std::min(end - first, block_tokens_);
+    const int64_t now = std::min(end - first, kBlockTokens);
     pool_.run([this, first, now](int worker) { model_.embed(*this, Work{worker, 0, first, now}); });
     first += now;
   }
@@ -186,8 +209,8 @@ bool Pass::run_block(PassState& pass, int64_t layer, size_t stage, int64_t index
   // The stages after the first are made when that has been run for all blocks.
   const bool more_follow = stage == 0 && model_.has_more_stages(layer);
   const Stage of = pass.stages[stage];
-  int64_t first = of.first + index * block_tokens_;
-  const int64_t n = std::min(block_tokens_, of.first + of.n_tokens - first);
+  int64_t first = of.first + index * kBlockTokens;
+  const int64_t n = std::min(kBlockTokens, of.first + of.n_tokens - first);
   const bool experts = of.expert != Work::kNoExpert;
   if (experts) {
     chosen_ = {pass.choice.tokens_by_expert + first, static_cast<size_t>(n)};
@@ -209,7 +232,12 @@ bool Pass::run_block(PassState& pass, int64_t layer, size_t stage, int64_t index
     }
     if (work.points.block_output) show(mine, Point::block_output, Buffer::residual);
   });
-  if (more_follow && index + 1 == n_blocks(pass)) group_by_expert(pass, layer);
+  if (more_follow && index + 1 == n_blocks(pass)) {
+    if (model_.experts().n > 0)
+      group_by_expert(pass, layer);
+    else
+      pass.stages.push_back({Work::kNoExpert, 0, pass.n_tokens});
+  }
   return all_finite();
 }
 
@@ -228,12 +256,18 @@ bool Pass::run_output(PassState& pass, std::span<const int64_t> tokens, float* o
   return all_finite();
 }
 
-bool Pass::add_output(PassState& pass, std::span<const int64_t> tokens, float* sum) {
+bool Pass::add_output(PassState& pass, int64_t first, int64_t n, float* sums) {
   const int64_t width = model_.config().n_embd;
   const Input rows = shared_.rows_of(width);
-  if (!run_output(pass, tokens, rows.x, width)) return false;
-  for (size_t t = 0; t < tokens.size(); ++t)
-    kernels_.add(rows.row(static_cast<int64_t>(t)), width, sum);
+  std::array<int64_t, kBlockTokens> tokens;
+  std::iota(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n), first);
+  if (!run_output(pass, std::span(tokens).first(static_cast<size_t>(n)), rows.x, width))
+    return false;
+  size_t text = text_of(pass.texts, first);
+  for (int64_t t = 0; t < n; ++t) {
+    if (first + t == pass.texts[text].end()) ++text;
+    kernels_.add(rows.row(t), width, sums + static_cast<int64_t>(text) * width);
+  }
   return true;
 }
 

@@ -23,12 +23,14 @@
 #include "pass/model.h"
 #include "pass/observer.h"
 #include "pass/profile.h"
+#include "pass/texts.h"
 #include "state/timeline.h"
 #include "weights/weights.h"
 
 namespace sluice {
 
-enum class Activation : uint8_t { silu, gelu };
+// GELU comes as it is defined, by erf, and in its form with tanh (kernels.h).
+enum class Activation : uint8_t { silu, gelu, gelu_exact };
 
 // What the routers of a layer with experts chose, for n_tokens tokens of n_used experts each. It
 // has its memory behind the residual's (PassState::x).
@@ -54,9 +56,13 @@ struct PassState {
   Timeline* timeline = nullptr;
   std::span<const int32_t> tokens;  // read until all are embedded
   int64_t n_tokens = 0;
-  int64_t first_position = 0;
-  AlignedBuffer x;  // [n_tokens][n_embd] residual stream, and what `inputs` and `choice` point to
+  std::vector<PassText> texts;  // at least one
+  // [n_tokens][n_embd] residual stream, and what `inputs`, `kept` and `choice` point to.
+  AlignedBuffer x;
   float* inputs = nullptr;  // [n_tokens][padded all_inputs()], what layers get beside it
+  // [n_tokens][padded LayerShape::kept_width()] of a layer that sees both ways: what its first
+  // stage leaves to its second (Buffer::kept).
+  float* kept = nullptr;
   // Of the layer that is computed: its stages. Those after the first are known once that has been
   // run for all blocks.
   std::vector<Stage> stages;
@@ -66,16 +72,27 @@ struct PassState {
   Observer* observer = nullptr;
   std::vector<Points> points;
 
+  // Of a token, counted from the pass's first.
+  const PassText& text_of(int64_t token) const {
+    return texts.size() == 1 ? texts[0] : texts[sluice::text_of(texts, token)];
+  }
+  int64_t position_of(int64_t token) const {
+    const PassText& text = text_of(token);
+    return text.position + token - text.first;
+  }
   Points points_of(int64_t layer) const {
     return points.empty() ? Points{} : points[static_cast<size_t>(layer)];
   }
 };
 
+// The timeline of a session of this model: without a past if it writes no text (makes()), because
+// nothing comes after its passes. `type` and `allowance`: see Timeline.
+Timeline make_timeline(const Model& model, KvType type, uint64_t allowance);
+
 class Pass {
  public:
-  // Tokens of a block. A longer prompt goes through a layer block by block, unless the model has
-  // layers that see both ways. Wasm has smaller blocks: memory is scarcer there, and slices of work
-  // must be short.
+  // Tokens of a block. A longer prompt goes through a layer block by block. Wasm has smaller
+  // blocks: memory is scarcer there, and slices of work must be short.
 #if defined(__wasm__)
   static constexpr int64_t kBlockTokens = 128;
 #else
@@ -107,16 +124,20 @@ class Pass {
   // embed(). Fails with out_of_memory, or with bad_file if an angle of RoPE is too large; the
   // timeline is then as before.
   Status begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens);
-  // The blocks of a stage (PassState::stages), each of at most block_tokens() tokens.
+  // The same of several texts, of which these are the tokens, one text after the other, in a
+  // timeline without a past. A model with recurrent layers can have only one.
+  Status begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens,
+               std::span<const PassText> texts);
+  // The blocks of a stage (PassState::stages), each of at most kBlockTokens tokens.
   int64_t n_blocks(const PassState& pass, size_t stage = 0) const {
-    return (pass.stages[stage].n_tokens - 1) / block_tokens_ + 1;
+    return (pass.stages[stage].n_tokens - 1) / kBlockTokens + 1;
   }
-  int64_t block_tokens() const { return block_tokens_; }
   // The slot that a stage of this layer needs; -1: none.
   int slot(const PassState& pass, int64_t layer, size_t stage) const {
-    if (stage == 0) return model_.layer_slot(layer);
     const int expert = pass.stages[stage].expert;
-    return expert < 0 ? -1 : model_.expert_slot(layer, expert);
+    if (expert >= 0) return model_.expert_slot(layer, expert);
+    const bool own = stage == 0 || model_.layer(layer).both_ways;
+    return own ? model_.layer_slot(layer) : -1;
   }
   // Embeds the pass's n tokens from `first` on. All tokens must be embedded before the first layer
   // runs. The embedding slot must be resident or, with single_rows, the tokens' rows held by a
@@ -136,16 +157,23 @@ class Pass {
   // The same for the rows that the final norm makes of the tokens' residual, of n_embd numbers.
   [[nodiscard]] bool run_output(PassState& pass, std::span<const int64_t> tokens, float* out,
                                 int64_t stride);
-  // Adds these rows to sum[n_embd], one after the other.
-  [[nodiscard]] bool add_output(PassState& pass, std::span<const int64_t> tokens, float* sum);
+  // Adds these rows of n consecutive tokens from `first` on, at most kBlockTokens, to the sums of
+  // their texts, [texts][n_embd], one after the other.
+  [[nodiscard]] bool add_output(PassState& pass, int64_t first, int64_t n, float* sums);
+  // Multiplies n pooled vectors of n_embd numbers by the model's dense(): out[n][vector_width()].
+  // Each gives the same bits as it would alone. The head's slot must be resident, and the pass have
+  // begun. False: as run_block().
+  [[nodiscard]] bool run_dense(PassState& pass, const float* pooled, int64_t n, float* out);
 
   // The time that each phase took since the last call; empty unless `profile` is set.
   std::vector<PhaseTime> take_profile();
 
   // --- the steps (steps.cc): every worker calls the same ones in the same order ----------------
-  // residual = the token's row of the model's token_table() * scale, plus its position's row of
-  // the table `positions` unless that is -1.
-  void embed(const Work& work, float scale = 1, int positions = -1);
+  // residual = the token's row of the model's token_table() * scale, plus the first row of the
+  // table `types` and its position's row of the table `positions`, unless these are -1.
+  void embed(const Work& work, float scale = 1, int positions = -1, int types = -1);
+  // residual = the normed residual: after each addition in some encoders.
+  void norm_residual(const Work& work, const Norm& norm);
   // Then, if the model has layer_inputs(): inputs = (the token's row of their table * sqrt(width) +
   // norm(the product with the residual / sqrt(n_embd))) / sqrt(2). The norm is of each layer's
   // piece by itself.
@@ -153,12 +181,21 @@ class Pass {
   // Multiplies the normed residual by the three matrices, all in one phase so that small ones leave
   // no worker idle.
   void project(const Work& work, const Norm& norm, const Qkv& qkv);
-  // Norms and rotates queries and keys, and stores keys and values. Then all query heads of the
-  // layer attend: attended[heads * head_dim], times the sigmoid of their gates if it is gated.
+  // Both of the following, for layers that see only what was before.
   void attend(const Work& work, const HeadNorms& norms);
+  // Norms and rotates queries and keys, and stores keys and values.
+  void store_heads(const Work& work, const HeadNorms& norms);
+  // All query heads of the layer attend: attended[heads * head_dim], times the sigmoid of their
+  // gates if it is gated. In a layer that sees both ways this is the second stage's, when the first
+  // has stored the heads of all tokens.
+  void attend_heads(const Work& work);
   // In place of attention, a short convolution (ShortConv): for each channel, of u = b * x the
   // weighted sum over this token and those before it, times c: attended[channels].
   void short_conv(const Work& work, const Norm& norm, const ShortConv& conv);
+  // The same in a layer that sees both ways, where the sum is over the tokens on both sides. The
+  // layer's first stage makes u and c of all tokens, the second the sums.
+  void conv_inputs(const Work& work, const Norm& norm, const ShortConv& conv);
+  void centered_conv(const Work& work, const ShortConv& conv);
   // In place of attention, a gated delta net (DeltaNet): q, k and v are convolved over time and go
   // through SiLU, q and k are scaled to norm 1, q then by 1 / sqrt(head_dim). Value head h uses key
   // head h % n_key_heads. attended[value heads * head_dim] is what its state gives (DeltaRule),
@@ -169,8 +206,10 @@ class Pass {
   // hidden = activation(gate) * up, two products with the normed residual. gate.out is
   // Buffer::hidden, up.out is Buffer::up.
   void ffn_gate_up(const Work& work, const Norm& norm, Activation activation, const GateUp& both);
-  // hidden = GELU(the product with the normed residual). hidden.out is Buffer::hidden.
-  void ffn_up(const Work& work, const Norm& norm, const Linear& hidden);
+  // hidden = activation(the product with the normed residual), a GELU. hidden.out is
+  // Buffer::hidden.
+  void ffn_up(const Work& work, const Norm& norm, const Linear& hidden,
+              Activation activation = Activation::gelu);
   // residual += the product with hidden. If `norm` is given, the product is normed first. If a
   // `scale` is given as well, the residual is then multiplied by that number.
   void ffn_down(const Work& work, const Linear& down, const Norm& norm = {}, int scale = -1);
@@ -193,6 +232,10 @@ class Pass {
   // Multiplies the normed residual of the chosen tokens by a part of the head. The parts' out is
   // Buffer::results. With a cap, a logit x becomes cap * tanh(x / cap).
   void logits(const Work& work, const Norm& norm, std::span<const Linear> parts, float cap = 0);
+  // The same of masked words: multiplies norm(GELU(the product of `dense` with the residual of the
+  // chosen tokens)). dense.out is Buffer::hidden.
+  void masked_logits(const Work& work, const Linear& dense, const Norm& norm,
+                     std::span<const Linear> parts);
 
  private:
   static constexpr size_t kBlockBuffers = 7;   // from Buffer::q to Buffer::branch
@@ -214,7 +257,12 @@ class Pass {
   // What happens to a product: it stays, it is added to the residual or, weighed, to the sum of
   // experts, or it becomes part of hidden, at once or later.
   // What becomes part of hidden comes last.
-  enum class Epilogue : uint8_t { keep, add, weigh, later, silu, gelu, gelu_input };
+  enum class Epilogue : uint8_t { keep, add, weigh, later, silu, gelu, gelu_exact, gelu_input };
+  static Epilogue epilogue_of(Activation activation) {
+    return activation == Activation::silu   ? Epilogue::silu
+           : activation == Activation::gelu ? Epilogue::gelu
+                                            : Epilogue::gelu_exact;
+  }
   static bool makes_hidden(Epilogue epilogue) { return epilogue >= Epilogue::silu; }
   // How a branch is added to the residual: normed, seen by an observer, and with a scale (-1: none)
   // for the sum, which only normed ones have.
@@ -255,6 +303,7 @@ class Pass {
   void rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token, int64_t kv_head);
   void convolve(const Work& work, const DeltaNet& net, int64_t head);
   void recur(const Work& work, const DeltaNet& net, int64_t head);
+  void attend_tiles(const Work& work, const HeadNorms* norms);
   void attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head);
 
   // The observer's calls (observe.cc), each a phase of its own. add_observed() also adds the branch
@@ -277,7 +326,7 @@ class Pass {
     int64_t head_dim;
   };
   static Widths widths_of(const Model& model);
-  static int64_t block_tokens_of(const Model& model);
+  static int64_t kept_width(const Model& model);
   static int64_t block_rows(const Model& model, int64_t n_tokens);
 
   const Model& model_;
@@ -287,7 +336,6 @@ class Pass {
   const int64_t context_;  // tokens
   const bool profile_;
   const Widths widths_;
-  const int64_t block_tokens_;
   std::vector<Worker> workers_;
   const std::vector<float> ones_;  // the weight of heads' norms that have none
   std::vector<RopeTable> ropes_;   // one for each of the model's; made at the first pass, then grow

@@ -127,8 +127,13 @@ Status read_short_convs(ConfigReader& reader, const Config& config,
   SLUICE_TRY(reader.status());
   for (LayerShape& layer : layers) {
     if (layer.n_kv_heads > 0) continue;
+    if (layer.both_ways && tokens % 2 == 0) {
+      return fail(Code::bad_file, reader.key("shortconv.l_cache"), " is ", tokens,
+                  "; an odd number is expected where layers see both ways");
+    }
     layer.conv_channels = config.n_embd;
-    layer.state = (tokens - 1) * config.n_embd;
+    layer.conv_tokens = tokens;
+    layer.state = layer.both_ways ? 0 : (tokens - 1) * config.n_embd;
   }
   return {};
 }
@@ -189,7 +194,12 @@ Status read_delta_nets(ConfigReader& reader, const Config& config, int64_t perio
   return {};
 }
 
-Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers) {
+void see_both_ways(std::vector<LayerShape>& layers) {
+  for (LayerShape& layer : layers) layer.both_ways = true;
+}
+
+Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers,
+                    int64_t global) {
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
   constexpr std::string_view kWindow = "attention.sliding_window";
   const bool must = period == 0;
@@ -211,7 +221,7 @@ Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape
   }
   for (size_t i = 0; i < layers.size(); ++i) {
     const uint64_t entry =
-        each ? pattern->as_u64(i).value_or(2) : (static_cast<int64_t>(i) + 1) % period != 0;
+        each ? pattern->as_u64(i).value_or(2) : (static_cast<int64_t>(i) - global) % period != 0;
     if (entry > 1) {
       return fail(Code::bad_file, reader.key(kPattern), " is no array of true and false");
     }

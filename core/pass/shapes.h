@@ -64,7 +64,8 @@ Result<ExpertCounts> read_experts(ConfigReader& reader, const Config& config);
 inline constexpr int64_t kMaxConvTokens = 64;  // 3 or 4 in the models that there are
 
 // Makes layers without attention short convolutions of n_embd channels. shortconv.l_cache is their
-// tokens, the present one included. Fails with bad_file.
+// tokens, the present one included. They see both ways if the layers do; their tokens are then of
+// an odd number. Fails with bad_file.
 Status read_short_convs(ConfigReader& reader, const Config& config,
                         std::vector<LayerShape>& layers);
 
@@ -83,10 +84,15 @@ inline constexpr int64_t kMaxWindow = int64_t{1} << 30;  // positions
 
 // Sets the windows of layers of which some see all positions. attention.sliding_window is their
 // size; if it is 0 or missing, all layers see all. attention.sliding_window_pattern says for each
-// layer whether it has the window, or is a number n: every n-th layer sees all. It is `period` if
-// it is missing. With a period of 0 both keys must be there, the pattern with an entry for each
-// layer. Fails with bad_file.
-Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers);
+// layer whether it has the window, or is a number n: every n-th layer sees all, that is of each n
+// the one numbered `global`, the last one if that is -1. It is `period` if it is missing. With a
+// period of 0 both keys must be there, the pattern with an entry for each layer. Fails with
+// bad_file.
+Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers,
+                    int64_t global = -1);
+
+// Makes all layers see both ways.
+void see_both_ways(std::vector<LayerShape>& layers);
 
 // Of layers with heads of two sizes: those with a window have attention.key_length_swa elements a
 // head. Their scale becomes 1 / sqrt(head_dim). Fails as read_layers() does.

@@ -36,6 +36,8 @@ float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) 
     return now_->choice.sum +
            (work.expert == Work::kNoExpert ? at : chosen_[static_cast<size_t>(at)]) * width;
   }
+  if (buffer == Buffer::kept || (buffer == Buffer::q && model_.layer(work.layer).sees_both_ways()))
+    return now_->kept + (work.first_token + token) * padded_rows(width);
   if (buffer == Buffer::inputs)
     return now_->inputs + (work.first_token + token) * padded_rows(model_.all_inputs());
   const AlignedBuffer& rows = buffers_[static_cast<size_t>(buffer) - 1];
@@ -68,7 +70,7 @@ void Pass::check(int worker, const float* x, int64_t n) {
   if (seen >> 31 != 0) workers_[static_cast<size_t>(worker)].overflowed = true;
 }
 
-void Pass::embed(const Work& work, float scale, int positions) {
+void Pass::embed(const Work& work, float scale, int positions, int types) {
   parallel_for(Phase::embedding, work.worker, work.n_tokens, [&](Share mine) {
     const int64_t n = model_.config().n_embd;
     const InputTransform& folded = model_.table_transform();
@@ -81,8 +83,12 @@ void Pass::embed(const Work& work, float scale, int positions) {
       if (scale != 1) {
         for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
       }
+      if (types >= 0) {
+        weights_.read_row(types, 0, learned);
+        kernels_.add(learned, n, x);
+      }
       if (positions < 0) continue;
-      weights_.read_row(positions, now_->first_position + work.first_token + t, learned);
+      weights_.read_row(positions, now_->position_of(work.first_token + t), learned);
       kernels_.add(learned, n, x);
     }
   });
@@ -196,7 +202,7 @@ void Pass::activate(const Work& work, Epilogue epilogue, bool gated, int64_t wid
       kernels_.silu_mul(hidden, up, n, hidden);
       continue;
     }
-    kernels_.gelu(hidden, n, hidden);
+    (epilogue == Epilogue::gelu_exact ? kernels_.gelu_exact : kernels_.gelu)(hidden, n, hidden);
     if (!gated) continue;
     for (int64_t i = 0; i < n; ++i) hidden[i] = hidden[i] * up[i];
   }
@@ -285,12 +291,12 @@ void Pass::ffn_gate_up(const Work& work, const Norm& norm, Activation activation
                        const GateUp& both) {
   const Linear linears[] = {both.gate, both.up};
   multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm},
-           activation == Activation::silu ? Epilogue::silu : Epilogue::gelu, linears);
+           epilogue_of(activation), linears);
 }
 
-void Pass::ffn_up(const Work& work, const Norm& norm, const Linear& hidden) {
-  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::gelu,
-           {&hidden, 1});
+void Pass::ffn_up(const Work& work, const Norm& norm, const Linear& hidden, Activation activation) {
+  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm},
+           epilogue_of(activation), {&hidden, 1});
 }
 
 void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm, int scale) {
@@ -334,14 +340,24 @@ void Pass::logits(const Work& work, const Norm& norm, std::span<const Linear> pa
 // --- attention -----------------------------------------------------------------------------------
 
 void Pass::attend(const Work& work, const HeadNorms& norms) {
+  if (work.n_tokens > 1) store_heads(work, norms);
+  attend_tiles(work, work.n_tokens > 1 ? nullptr : &norms);
+}
+
+void Pass::store_heads(const Work& work, const HeadNorms& norms) {
+  const int64_t n_kv_heads = model_.layer(work.layer).n_kv_heads;
+  parallel_for(Phase::rope, work.worker, work.n_tokens * n_kv_heads, [&](Share mine) {
+    for (int64_t i = mine.begin; i < mine.end; ++i)
+      rotate_and_store(work, norms, i / n_kv_heads, i % n_kv_heads);
+  });
+}
+
+void Pass::attend_heads(const Work& work) { attend_tiles(work, nullptr); }
+
+// `norms`: of a single token, whose heads aren't stored yet; null: they are.
+void Pass::attend_tiles(const Work& work, const HeadNorms* norms) {
   const LayerShape& shape = model_.layer(work.layer);
   const int64_t n = work.n_tokens;
-  if (n > 1) {
-    parallel_for(Phase::rope, work.worker, n * shape.n_kv_heads, [&](Share mine) {
-      for (int64_t i = mine.begin; i < mine.end; ++i)
-        rotate_and_store(work, norms, i / shape.n_kv_heads, i % shape.n_kv_heads);
-    });
-  }
   // A tile has a few tokens, so that a KV head is read once for the heads of all of them.
   const int64_t group = shape.n_heads / shape.n_kv_heads;
   const int64_t tile = std::max<int64_t>(1, kTileQueries / group);
@@ -349,9 +365,13 @@ void Pass::attend(const Work& work, const HeadNorms& norms) {
   parallel_for(Phase::attention, work.worker, shape.n_kv_heads * n_tiles, [&](Share mine) {
     for (int64_t i = mine.begin; i < mine.end; ++i) {
       // With one token, the worker that attends over a KV head stores its new position first.
-      if (n == 1) rotate_and_store(work, norms, 0, i);
-      const int64_t token = i % n_tiles * tile;
-      attend_tile(work, token, std::min(tile, n - token), i / n_tiles);
+      if (norms != nullptr) rotate_and_store(work, *norms, 0, i);
+      // Those of one text attend together.
+      const int64_t begin = i % n_tiles * tile, end = std::min(begin + tile, n);
+      for (int64_t at = begin, next = 0; at < end; at = next) {
+        next = std::min(now_->text_of(work.first_token + at).end() - work.first_token, end);
+        attend_tile(work, at, next - at, i / n_tiles);
+      }
     }
   });
 }
@@ -363,7 +383,8 @@ void Pass::attend(const Work& work, const HeadNorms& norms) {
 void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token,
                             int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
-  const int64_t position = now_->first_position + work.first_token + token;
+  const PassText& text = now_->text_of(work.first_token + token);
+  const int64_t position = text.position + work.first_token + token - text.first;
   const auto norm_head = [&](float* head, const Norm& norm) {
     if (norm.kind == Norm::none) return;
     normalize(norm, head, shape.head_dim, head);
@@ -397,16 +418,21 @@ void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t to
   if (norms.keys_are_values) std::memcpy(v, k, static_cast<size_t>(4 * shape.head_dim));
   rotate(k, norms.k);
   norm_head(v, norms.v);
-  now_->timeline->keys_values(work.layer).store(kernels_, work.layer, kv_head, position, k, v);
+  now_->timeline->keys_values(work.layer)
+      .store(kernels_, work.layer, kv_head, text.place + position, k, v);
 }
 
-// Attends with all query heads of one KV head, for the work's tokens [token, token + n_tokens).
+// Attends with all query heads of one KV head, for the work's tokens [token, token + n_tokens) of
+// one text.
 void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
   const int64_t group = shape.n_heads / shape.n_kv_heads;
   const int64_t width = group * shape.head_dim;
   const KvCache& kv = now_->timeline->keys_values(shape.cache);
-  const auto chunk_of = [&](int64_t c) { return kv.chunk(shape.cache, kv_head, c); };
+  const PassText& text = now_->text_of(work.first_token + token);
+  const auto chunk_of = [&](int64_t c) {
+    return kv.chunk(shape.cache, kv_head, text.place / kKvChunk + c, text.place % kKvChunk);
+  };
   const float* q =
       row(Buffer::q, work, token, shape.q_width()) + kv_head * (shape.q_width() / shape.n_kv_heads);
   const int64_t q_stride = padded_rows(shape.q_width());
@@ -416,8 +442,8 @@ void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_
     const int64_t at = head * shape.head_dim;
     const Heads heads{.q = q + at,
                       .q_stride = q_stride,
-                      .position = now_->first_position + work.first_token + token,
-                      .end = now_->first_position + now_->n_tokens,
+                      .position = text.position + work.first_token + token - text.first,
+                      .end = text.position + text.n_tokens,
                       .window = shape.window,
                       .both_ways = shape.both_ways,
                       .n_tokens = static_cast<int>(n_tokens),

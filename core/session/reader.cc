@@ -186,6 +186,7 @@ Status SessionReader::State::check_header() {
     return fail(Code::bad_file, "the session has ", counted(header.tokens, "token"), ", of which ",
                 header.computed, " are computed; expected all, or all but the last", kDamaged);
   }
+  SLUICE_TRY(runtime.check_keeps());
   if (onto != nullptr) SLUICE_TRY(check_piece());
   if (!runtime.identity->known()) {
     return fail(Code::invalid_argument, kNotIdentified);

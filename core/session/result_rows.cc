@@ -36,17 +36,22 @@ Status check_positions(const Positions& positions, size_t n_tokens) {
 
 }  // namespace
 
-Status check_has_head(const Model& model) {
-  if (model.n_head_parts() > 0) return {};
-  return fail(Code::unsupported_model, "the model has no head (", model.config().architecture,
-              "): it makes vectors of texts and can't write any; take a model that writes text");
+Status check_writes_text(const Model& model) {
+  if (model.head() == Head::logits) return {};
+  const bool masks = model.head() == Head::masks;
+  return fail(Code::unsupported_model,
+              masks ? "the head of the model is for masked words (" : "the model has no head (",
+              model.config().architecture, "): it ",
+              masks ? "fills in words that are masked" : "makes vectors of texts",
+              " and can't write any; take a model that writes text");
 }
 
 Status check_results(const Model& model, const Results& results, size_t n_tokens) {
   SLUICE_TRY(check_positions(results.logits, n_tokens));
   SLUICE_TRY(check_positions(results.hidden, n_tokens));
   SLUICE_TRY(check_ascending(results.hidden_layers, model.config().n_layers + 1, "layer"));
-  return results.logits.count(n_tokens) > 0 ? check_has_head(model) : Status();
+  const bool heads = model.head() == Head::masks || results.logits.count(n_tokens) == 0;
+  return heads ? Status() : check_writes_text(model);
 }
 
 ResultBytes result_bytes(const Model& model, const Results& results, size_t n_tokens) {
@@ -54,19 +59,23 @@ ResultBytes result_bytes(const Model& model, const Results& results, size_t n_to
   const auto row = static_cast<uint64_t>(padded_rows(model.config().n_vocab));
   return {.logits = 4 * row * results.logits.count(n_tokens),
           .hidden = width * results.hidden.count(n_tokens) * results.hidden_layers.size(),
-          .pooled = results.pooling == Pooling::none ? 0 : width};
+          .pooled = results.pooling == Pooling::none ? 0 : width,
+          .vectors = 0};
 }
 
 void ResultRows::keep_only(const ResultBytes& bytes) {
   if (logits.size() != bytes.logits) logits = AlignedBuffer();
   if (hidden.size() != bytes.hidden) hidden = AlignedBuffer();
   if (pooled.size() != bytes.pooled) pooled = AlignedBuffer();
+  if (vectors.size() != bytes.vectors) vectors = AlignedBuffer();
 }
 
 Status ResultRows::make_room(const ResultBytes& bytes) {
   keep_only(bytes);
-  const std::pair<AlignedBuffer*, uint64_t> all[] = {
-      {&logits, bytes.logits}, {&hidden, bytes.hidden}, {&pooled, bytes.pooled}};
+  const std::pair<AlignedBuffer*, uint64_t> all[] = {{&logits, bytes.logits},
+                                                     {&hidden, bytes.hidden},
+                                                     {&pooled, bytes.pooled},
+                                                     {&vectors, bytes.vectors}};
   for (const auto& [buffer, size] : all) {
     if (buffer->size() == size) continue;
     SLUICE_ASSIGN(*buffer,

@@ -21,8 +21,6 @@ struct TokenBlock {
   std::span<const int64_t> tokens() const { return std::span(indexes).first(n); }
 };
 
-const Positions kAll{.all = true};
-
 }  // namespace
 
 // Copies the rows that are asked for of a layer that all tokens of the pass have just been through.
@@ -54,6 +52,7 @@ bool Session::State::reach_head() {
 // Computes what is asked for of this pass after its last layer.
 Result<Session::State::ResultSlice> Session::State::run_results() {
   PassCursor& cursor = run->cursor;
+  if (run->texts) return run_vectors();
   if (run->generation)
     SLUICE_TRY(rows_given.make_room(result_bytes(*runtime.model, run->results, cursor.n_prompt)));
   if (!cursor.output_done && run->results.use_output(runtime.n_layers())) {
@@ -82,10 +81,9 @@ bool Session::State::run_output() {
   float* pooled = rows_given.pooled.as<float>();
   if (wanted.pooling == Pooling::mean) {
     if (begin == 0) std::fill_n(pooled, n, 0.0f);
-    for (size_t row = begin; row < end;) {
-      const TokenBlock block(kAll, row, end, begin);
-      if (!runtime.pass->add_output(pass, block.tokens(), pooled)) return false;
-      row += block.n;
+    for (int64_t at = 0; at < pass.n_tokens; at += Pass::kBlockTokens) {
+      const int64_t block = std::min(Pass::kBlockTokens, pass.n_tokens - at);
+      if (!runtime.pass->add_output(pass, at, block, pooled)) return false;
     }
     if (end < run->cursor.n_prompt) return true;
     const auto tokens = static_cast<float>(end);

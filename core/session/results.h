@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/makes.h"
+
 namespace sluice {
 
 // Some of the positions of a run, counted from its first token. Each gives a row of a result.
@@ -22,10 +24,6 @@ struct Positions {
     return static_cast<size_t>(std::ranges::lower_bound(chosen, position) - chosen.begin());
   }
 };
-
-// Which of the rows that the final norm makes of all positions become one: that of the first or the
-// last position, or the mean of all, added up in order.
-enum class Pooling : uint8_t { none, first, last, mean };
 
 struct Results {
   Positions logits = {};  // rows of n_vocab numbers

@@ -68,6 +68,7 @@ void Session::State::record_waiting(bool waiting) {
 }
 
 Status Session::State::begin_pass() {
+  if (run->texts) return begin_texts();
   PassCursor& cursor = run->cursor;
   // Before anything changes, so that a session that is refused keeps what it has.
   SLUICE_TRY(check_memory_for(cursor.begin, cursor.end, cursor.n_tokens()));
@@ -91,7 +92,7 @@ Result<bool> Session::State::embed() {
   const int64_t begin = cursor.embedded;
   while (cursor.embedded < pass.n_tokens && !(slow && cursor.embedded > begin)) {
     int64_t n = pass.n_tokens - cursor.embedded;
-    if (slow) n = std::min(n, runtime.pass->block_tokens());
+    if (slow) n = std::min(n, Pass::kBlockTokens);
     if (by_rows) {
       n = std::min(n, runtime.row_places);
       const auto first = static_cast<size_t>(cursor.embedded);
@@ -122,7 +123,7 @@ Result<bool> Session::State::compute_slice() {
   if (decoding && cursor.layer == 0 && !clock.decode_pass && runtime.weights->ready())
     clock.decode_pass.emplace();
   runtime.pool->limit(decoding ? runtime.tuner.threads() : runtime.pool->size());
-  const int64_t enough = std::min(pass.n_tokens, runtime.pass->block_tokens());
+  const int64_t enough = std::min(pass.n_tokens, Pass::kBlockTokens);
   for (int64_t computed = 0; cursor.layer < runtime.n_layers();) {
     const int slot = runtime.pass->slot(pass, cursor.layer, cursor.stage);
     if (slot >= 0 && !reach_slot(slot)) return false;
@@ -133,7 +134,7 @@ Result<bool> Session::State::compute_slice() {
       return overflow(concat("layer ", layer));
     computed += std::min(pass.stages[stage].n_tokens, enough);
     cursor.next_block(n_blocks, pass.stages.size());
-    if (stage == 0 && cursor.stage == 1) choose_slots();
+    if (stage == 0 && cursor.stage == 1 && runtime.model->experts().n > 0) choose_slots();
     if (cursor.layer > layer) {
       pass.stages.resize(1);
       keep_hidden(layer);
@@ -160,9 +161,22 @@ Status Session::State::check_memory_for(size_t begin, size_t end, size_t pass_to
                               concat("a session of ", counted(end, "token"), with));
 }
 
+// A run that gives results has computed all of its tokens.
+void Session::State::finish_prompt() {
+  RunClock& clock = run->clock;
+  clock.prompt_ms = clock.worked_ms(clock.started, Clock::now());
+  stats.prompt_tps =
+      static_cast<double>(run->cursor.n_prompt) / std::max(clock.prompt_ms, 1e-6) * 1e3;
+  run->finish = Finish::length;
+}
+
 Status Session::State::after_pass() {
   PassCursor& cursor = run->cursor;
   RunClock& clock = run->clock;
+  if (run->texts) {
+    after_texts();
+    return {};
+  }
   timeline.commit();
   cursor.pass_started = false;
   const bool prompt_done = cursor.end >= cursor.n_prompt;
@@ -172,10 +186,7 @@ Status Session::State::after_pass() {
     cursor.end = std::min(cursor.n_prompt, cursor.begin + cursor.batch);
     if (prompt_done) {
       compact_logits();
-      clock.prompt_ms = clock.worked_ms(clock.started, Clock::now());
-      stats.prompt_tps =
-          static_cast<double>(cursor.n_prompt) / std::max(clock.prompt_ms, 1e-6) * 1e3;
-      run->finish = Finish::length;
+      finish_prompt();
     }
     return {};
   }

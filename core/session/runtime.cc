@@ -38,6 +38,13 @@ Status Runtime::check_memory(uint64_t more, uint64_t tokens, std::string_view wh
       {{"neededBytes", more}, {"availableBytes", left}, {"tokens", tokens}});
 }
 
+Status Runtime::check_keeps() const {
+  if (model->makes().text) return {};
+  return fail(Code::unsupported_model,
+              "the model writes no text, so its sessions keep nothing that could be saved or "
+              "restored; keep what it has made instead");
+}
+
 void Runtime::add_to(Stats& stats) const {
   stats.kernels = kernels->name;
   stats.load_ms = load_ms;

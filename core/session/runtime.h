@@ -64,6 +64,8 @@ struct Runtime {
   // Whether a session may take so many bytes more, for `tokens` in all. Fails with out_of_memory,
   // naming what they are for.
   Status check_memory(uint64_t more, uint64_t tokens, std::string_view what) const;
+  // Whether sessions keep a past, which can be saved. Fails with unsupported_model.
+  Status check_keeps() const;
   void add_to(Stats& stats) const;  // the fields that aren't a session's
 };
 

@@ -26,19 +26,16 @@ std::string_view finish_name(Finish finish) {
   return "eos";
 }
 
-namespace {
-
-std::unexpected<Error> busy() {
-  return fail(Code::busy, "the session is generating; wait for its end or cancel it");
-}
-
-}  // namespace
-
 // --- sessions, clones and tokens -----------------------------------------------------------------
 
 Session::State::State(Runtime& of)
-    : runtime(of), timeline(of.model->layers(), of.kv_type, of.snapshot_memory) {
+    : runtime(of), timeline(make_timeline(*of.model, of.kv_type, of.snapshot_memory)) {
   runtime.sessions.push_back(this);
+}
+
+Status Session::State::check_idle() const {
+  if (!run) return {};
+  return fail(Code::busy, "the session is generating; wait for its end or cancel it");
 }
 
 Session::State::~State() { std::erase(runtime.sessions, this); }
@@ -48,7 +45,7 @@ Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::clone() const {
-  if (running()) return busy();
+  SLUICE_TRY(state_->check_idle());
   const State& s = *state_;
   auto copy = std::make_unique<State>(s.runtime);
   copy->timeline = s.timeline.clone();
@@ -57,8 +54,8 @@ Result<std::unique_ptr<Session>> Session::clone() const {
 }
 
 Status set_observer(Session& session, Observer* observer) {
-  if (session.running()) return busy();
   Session::State& s = *session.state_;
+  SLUICE_TRY(s.check_idle());
   s.runtime.pass->set_observer(s.pass, observer);
   return {};
 }
@@ -136,8 +133,8 @@ uint64_t random_seed() {
 
 Status Session::start(std::string_view prompt, const GenerateOptions& options) {
   State& s = *state_;
-  if (running()) return busy();
-  SLUICE_TRY(check_has_head(*s.runtime.model));
+  SLUICE_TRY(state_->check_idle());
+  SLUICE_TRY(check_writes_text(*s.runtime.model));
   SLUICE_TRY(check_generate(options, *s.runtime.tokenizer));
   const Clock::time_point asked = Clock::now();
   SLUICE_TRY(s.check_room(Encoding(*s.runtime.tokenizer, prompt, options.special)));
@@ -169,7 +166,7 @@ Status Session::State::encode_slice() {
 
 Status Session::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
   State& s = *state_;
-  if (running()) return busy();
+  SLUICE_TRY(state_->check_idle());
   SLUICE_TRY(check_generate(options, *s.runtime.tokenizer));
   return s.begin(prompt, options, Clock::now());
 }
@@ -193,7 +190,7 @@ Status Session::start_reply(std::span<const TokenId> prompt, const GenerateOptio
                             const ReplyFormat& format, int64_t thinking_tokens,
                             std::optional<Clock::time_point> asked) {
   State& s = *state_;
-  if (running()) return busy();
+  SLUICE_TRY(state_->check_idle());
   SLUICE_TRY(check_generate(options, *s.runtime.tokenizer));
   SLUICE_TRY(s.begin(prompt, options, asked.value_or(Clock::now()), {},
                      end_of_messages(prompt, *s.runtime.tokenizer)));
@@ -204,7 +201,7 @@ Status Session::start_reply(std::span<const TokenId> prompt, const GenerateOptio
 
 Status Session::resume(const GenerateOptions& options) {
   State& s = *state_;
-  if (running()) return busy();
+  SLUICE_TRY(state_->check_idle());
   SLUICE_TRY(check_generate(options, *s.runtime.tokenizer));
   const Clock::time_point asked = Clock::now();
   const std::vector<TokenId> all = written();
@@ -225,7 +222,7 @@ Run& Session::State::reset_run(Clock::time_point asked) {
   run.emplace();
   run->clock.asked = asked;
   run->refilled_before = runtime.weights->refilled_bytes();
-  rows_given.n_logits = 0;
+  rows_given.n_logits = rows_given.n_vectors = 0;
   stats.ttft_ms = stats.waited_ms = stats.prompt_tps = stats.tps = 0;
   stats.prompt_tokens = stats.reused_tokens = stats.tokens = stats.reasoning_tokens = 0;
   return *run;
@@ -233,7 +230,7 @@ Run& Session::State::reset_run(Clock::time_point asked) {
 
 Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOptions& how,
                              Clock::time_point asked, const ResumePoint& from, size_t mark) {
-  SLUICE_TRY(check_has_head(*runtime.model));
+  SLUICE_TRY(check_writes_text(*runtime.model));
   SLUICE_TRY(check_prompt(prompt, *runtime.tokenizer));
   if (prompt.size() >= runtime.context_size) {
     return with_facts(
@@ -277,7 +274,7 @@ Status Session::start_logits(std::span<const TokenId> ids, int64_t batch, bool a
 
 Status Session::start_results(std::span<const TokenId> ids, int64_t batch, const Results& wanted) {
   State& s = *state_;
-  if (running()) return busy();
+  SLUICE_TRY(state_->check_idle());
   SLUICE_TRY(check_prompt(ids, *s.runtime.tokenizer));
   if (batch < 0)
     return fail(Code::invalid_argument, "the batch is ", batch,
@@ -290,8 +287,8 @@ Status Session::start_results(std::span<const TokenId> ids, int64_t batch, const
   }
   const Model& model = *s.runtime.model;
   SLUICE_TRY(check_results(model, wanted, ids.size()));
-  const size_t pass_tokens =
-      batch == 0 ? ids.size() : std::min(ids.size(), static_cast<size_t>(batch));
+  const bool whole = batch == 0 || !model.makes().text;
+  const size_t pass_tokens = whole ? ids.size() : std::min(ids.size(), static_cast<size_t>(batch));
   const ResultBytes bytes = result_bytes(model, wanted, ids.size());
   const size_t rows = wanted.logits.count(ids.size());
   SLUICE_TRY(s.check_memory_for(0, ids.size(), pass_tokens, &bytes,
@@ -361,6 +358,7 @@ void Session::State::end_run() {
     if (tokens.size() > run->cursor.n_prompt && tokens.size() == timeline.tokens().size() + 1)
       resume_point.last = tokens.back();
   }
+  if (run->texts) pass.x = AlignedBuffer();  // perhaps of a large batch
   run.reset();
   // The places of its weights may be free now.
   runtime.wake_source();

@@ -13,6 +13,7 @@
 #include "session/result_rows.h"
 #include "session/run_clock.h"
 #include "session/runtime.h"
+#include "session/vectors.h"
 #include "state/timeline.h"
 
 namespace sluice {
@@ -35,6 +36,7 @@ struct Run {
   PassCursor cursor;
   Results results;  // one that generates: the logits of the last token
   std::optional<Generation> generation;
+  std::optional<TextRun> texts;  // of a run that makes vectors
   RunClock clock;
   uint64_t refilled_before = 0;  // Weights::refilled_bytes() when it began
   bool cancelled = false;
@@ -71,7 +73,10 @@ struct Session::State {
 
   int64_t n_vocab() const { return runtime.n_vocab(); }
   int64_t n_embd() const { return runtime.model->config().n_embd; }
-  uint64_t held_bytes() const { return timeline.bytes() + pass.x.size() + rows_given.bytes(); }
+  uint64_t held_bytes() const {
+    const uint64_t texts = run && run->texts ? run->texts->bytes() : 0;
+    return timeline.bytes() + pass.x.size() + rows_given.bytes() + texts;
+  }
   // Whether there is memory for passes of `pass_tokens` over the positions from `begin` to `end`,
   // and for these results instead of those that the session has (null: it keeps them). Fails with
   // out_of_memory, naming the session and `with`.
@@ -81,6 +86,7 @@ struct Session::State {
   int slot_now() const { return run ? run->cursor.slot(*runtime.model) : -1; }
 
   // Beginning a run (session/session.cc).
+  Status check_idle() const;  // fails with busy during a run
   size_t reusable(std::span<const TokenId> prompt) const;
   Status check_room(const Encoding& encoding) const;
   Status encode_slice();
@@ -103,6 +109,7 @@ struct Session::State {
   bool brings_rows() const;
   Result<bool> embed();
   Status after_pass();
+  void finish_prompt();
   Status sample_token();
 
   // What it gives (session/results.cc). How such a slice ended: it waits for weights, it has
@@ -116,6 +123,14 @@ struct Session::State {
   float* hidden_row(int64_t layer_index, size_t row) const;
   size_t logits_stride() const;
   void compact_logits();
+
+  // Vectors (session/vectors.cc).
+  uint64_t pass_growth(const Timeline& of, std::span<const PassText> texts) const;
+  Status begin_texts();
+  Result<ResultSlice> run_vectors();
+  bool pool_texts();
+  bool pool_texts(float* vectors);
+  void after_texts();
 
   // Its file (session/writer.cc).
   Result<std::unique_ptr<SessionWriter>> make_writer(bool piece, size_t first) const;

@@ -122,6 +122,7 @@ Result<std::unique_ptr<SessionWriter>> Session::State::make_writer(bool piece, s
   if (run) {
     return fail(Code::busy, "the session is generating; save it when that has ended");
   }
+  SLUICE_TRY(runtime.check_keeps());
   if (!runtime.identity->known()) return fail(Code::invalid_argument, kNotIdentified);
   const size_t all = timeline.tokens().size();
   const size_t end = piece ? std::min(all, first + kPiecePositions) : all;

@@ -27,20 +27,24 @@ std::vector<int64_t> windows_of(std::span<const LayerShape> layers) {
   return windows;
 }
 
+// Of a head, in a chunk; the layer's begin isn't known.
+KvCache::Layout KvCache::layout_of(const LayerShape& layer) const {
+  const int64_t element = element_bytes(), n_scales = scales_of(layer.head_dim);
+  Layout at;
+  at.head_dim = layer.head_dim;
+  at.k_scales = kKvChunk * at.head_dim * element;
+  at.v = at.k_scales + kKvChunk * n_scales * 4;
+  at.v_scales = at.v + kKvChunk * padded_head_dim(at.head_dim) * element;
+  at.bytes = at.v_scales + kKvChunk * n_scales * 4;
+  return at;
+}
+
 KvCache::KvCache(std::span<const LayerShape> layers, KvType type, int64_t window)
     : type_(type), window_(window) {
-  const int64_t element = element_bytes();
   const std::vector<int64_t> windows = windows_of(layers);
   for (size_t l = 0; l < layers.size(); ++l) {
-    const int64_t head_dim = layers[l].head_dim;
-    const int64_t n_scales = scales_of(head_dim);
-    Layout at;
-    at.head_dim = head_dim;
+    Layout at = layout_of(layers[l]);
     at.begin = chunk_bytes_;
-    at.k_scales = kKvChunk * head_dim * element;
-    at.v = at.k_scales + kKvChunk * n_scales * 4;
-    at.v_scales = at.v + kKvChunk * padded_head_dim(head_dim) * element;
-    at.bytes = at.v_scales + kKvChunk * n_scales * 4;
     const bool own = layers[l].cache == static_cast<int64_t>(l);
     if (windows[l] == window) {
       if (own) at.own_heads = layers[l].n_kv_heads;
@@ -53,6 +57,24 @@ KvCache::KvCache(std::span<const LayerShape> layers, KvType type, int64_t window
     layouts_.push_back(at);
   }
   whole_pass_ = whole_pass_ || window == 0;
+}
+
+KvCache::KvCache(std::span<const LayerShape> layers) : type_(KvType::f32), whole_pass_(true) {
+  std::vector<bool> is_read(layers.size());
+  for (size_t l = 0; l < layers.size(); ++l) {
+    const auto of = static_cast<size_t>(layers[l].cache);
+    if (of != l) is_read[of] = true;
+    Layout at = layout_of(layers[l]);
+    if (of == l) at.own_heads = layers[l].n_kv_heads;
+    layouts_.push_back(at);
+    if (!is_read[l]) layer_bytes_ = std::max(layer_bytes_, at.own_heads * at.bytes);
+  }
+  chunk_bytes_ = layer_bytes_;
+  for (size_t l = 0; l < layers.size(); ++l) {
+    if (!is_read[l]) continue;
+    layouts_[l].begin = chunk_bytes_;
+    chunk_bytes_ += layouts_[l].own_heads * layouts_[l].bytes;
+  }
 }
 
 // --- what is kept --------------------------------------------------------------------------------

@@ -35,6 +35,9 @@ class KvCache {
   // An empty cache, which takes no memory yet. It has those of the layers whose window (windows_of)
   // is `window`; layers that read another's keys and values take no memory.
   KvCache(std::span<const LayerShape> layers, KvType type, int64_t window);
+  // One for a single pass, f32, of all layers: they take turns in the same memory, because nothing
+  // is kept once a layer is computed. But layers that others read have memory of their own.
+  explicit KvCache(std::span<const LayerShape> layers);
 
   int64_t window() const { return window_; }
   int64_t positions() const { return positions_; }
@@ -79,8 +82,8 @@ class KvCache {
   uint64_t bytes() const;      // a chunk that n caches share counts 1 / n in each
   uint64_t own_bytes() const;  // only chunks that no other cache shares
 
-  // One head's part of chunk c.
-  KvChunk chunk(int64_t layer, int64_t head, int64_t c) const;
+  // One head's part of chunk c; from its position `first` on, a multiple of 16, of f32.
+  KvChunk chunk(int64_t layer, int64_t head, int64_t c, int64_t first = 0) const;
   // Stores k and v [head_dim] of one position, rounded to the cache's type. Threads may store
   // different heads or positions at the same time.
   void store(const Kernels& kernels, int64_t layer, int64_t head, int64_t position, const float* k,
@@ -119,6 +122,7 @@ class KvCache {
   template <typename Visit>
   void visit_row(const Kernels& kernels, int64_t layer, int64_t head, int64_t position, Half half,
                  const Visit& visit) const;
+  Layout layout_of(const LayerShape& layer) const;
   const Layout& layout(int64_t layer) const { return layouts_[static_cast<size_t>(layer)]; }
   bool needed_at(int64_t c, int64_t end) const;
   bool stays(int64_t c, int64_t end, std::span<const int64_t> marks) const;

@@ -9,11 +9,11 @@ uint8_t* KvCache::head_at(int64_t layer, int64_t head, int64_t c) const {
   return ring_[static_cast<size_t>(c) % ring_.size()].data() + head * at.bytes;
 }
 
-KvChunk KvCache::chunk(int64_t layer, int64_t head, int64_t c) const {
+KvChunk KvCache::chunk(int64_t layer, int64_t head, int64_t c, int64_t first) const {
   const Layout& at = layout(layer);
   const uint8_t* base = head_at(layer, head, c);
-  return {type_, base, reinterpret_cast<const float*>(base + at.k_scales), base + at.v,
-          reinterpret_cast<const float*>(base + at.v_scales)};
+  return {type_, base + first * at.head_dim * 4, reinterpret_cast<const float*>(base + at.k_scales),
+          base + at.v + first * 16 * 4, reinterpret_cast<const float*>(base + at.v_scales)};
 }
 
 void KvCache::store(const Kernels& kernels, int64_t layer, int64_t head, int64_t position,

@@ -40,14 +40,23 @@ struct LayerShape {
   // attends to. The rows of a head's gate follow those of its query.
   bool gated = false;
 
-  // A short convolution in place of attention (ShortConv in pass/model.h): its channels; 0: none.
+  // A short convolution in place of attention (ShortConv in pass/model.h): its channels, 0: none;
+  // and its tokens, the present one included.
   int64_t conv_channels = 0;
+  int64_t conv_tokens = 0;
   DeltaShape delta;
   // Floats that sum up all of the layer's past (state/recurrent.h); 0: none.
   int64_t state = 0;
 
   int64_t q_rows() const { return n_heads * head_dim; }
   int64_t q_width() const { return gated ? 2 * q_rows() : q_rows(); }  // with the gates
+  // Whether all tokens' keys and values must be there before the first one attends.
+  bool sees_both_ways() const { return both_ways && n_heads > 0; }
+  // Floats of a token that a layer that sees both ways keeps until it has been through all of them:
+  // its queries, or what a convolution makes of them.
+  int64_t kept_width() const {
+    return !both_ways ? 0 : n_heads > 0 ? q_width() : 2 * conv_channels;
+  }
   int64_t kv_rows() const { return n_kv_heads * head_dim; }
 };
 

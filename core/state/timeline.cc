@@ -34,6 +34,11 @@ Timeline::Timeline(std::span<const LayerShape> layers, KvType type, uint64_t all
   }
 }
 
+Timeline::Timeline(std::span<const LayerShape> layers)
+    : cache_of_(layers.size(), 0), recurrent_(layers) {
+  caches_.emplace_back(layers);
+}
+
 // --- marks ---------------------------------------------------------------------------------------
 
 std::vector<int64_t> Timeline::Marks::all() const {
@@ -139,7 +144,7 @@ void Timeline::cut(int64_t n) {
   marks_ = marks_up_to(kept);
 }
 
-Status Timeline::begin(std::span<const TokenId> tokens) {
+Status Timeline::begin(std::span<const TokenId> tokens, int64_t places) {
   const auto n = static_cast<int64_t>(tokens.size());
   pass_marks_ = marks_of_pass(positions(), positions() + n);
   const std::vector<int64_t> marks = pass_marks_.all();
@@ -147,7 +152,7 @@ Status Timeline::begin(std::span<const TokenId> tokens) {
                 [&](int64_t mark) { return !std::ranges::binary_search(pass_marks_.more, mark); });
   for (KvCache& cache : caches_) cache.settle(marks);
   for (KvCache& cache : caches_) {
-    const Status appended = cache.append(n, marks);
+    const Status appended = cache.append(places > 0 ? places : n, marks);
     if (appended) continue;
     abandon();
     return appended;

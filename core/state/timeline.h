@@ -34,6 +34,9 @@ class Timeline {
   // An empty past for these layers, which are copied. Takes no memory yet. `allowance`: bytes for
   // marks besides the ends of prompts.
   Timeline(std::span<const LayerShape> layers, KvType type, uint64_t allowance);
+  // One for passes that begin at position 0 and are abandoned: it keeps nothing of them. Its keys
+  // and values are f32.
+  explicit Timeline(std::span<const LayerShape> layers);
 
   // Bytes of so many positions at most, with all marks that may be there.
   uint64_t bytes_for(int64_t positions) const;
@@ -53,8 +56,9 @@ class Timeline {
 
   // Begins a pass over `tokens`, at positions(), which must be in reach. The steps then write the
   // state of all of them. First lets go of the marks that will make room for those of the pass.
-  // Fails with out_of_memory; the timeline then has the tokens that it had.
-  Status begin(std::span<const TokenId> tokens);
+  // Fails with out_of_memory; the timeline then has the tokens that it had. `places`: how many the
+  // caches have for the pass, if that differs.
+  Status begin(std::span<const TokenId> tokens, int64_t places = 0);
   void commit();   // the pass has run: its tokens belong to the past
   void abandon();  // it will not be run to its end. Does nothing if no pass is under way
   // A prompt ends at positions(): the past can be cut there until the prompt after the next one has

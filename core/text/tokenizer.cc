@@ -129,6 +129,12 @@ Status Tokenizer::State::load_prefix(const Gguf& gguf, bool adds_bos, bool alway
   return {};
 }
 
+Status Tokenizer::State::load_suffix(const Gguf& gguf) {
+  SLUICE_ASSIGN(const std::optional<bool> wanted, gguf.get_bool("tokenizer.ggml.add_eos_token"));
+  if (wanted.value_or(false) && eos != kNoToken) suffix.push_back(eos);
+  return {};
+}
+
 Status Tokenizer::State::load_ends(const Gguf& gguf) {
   if (eos != kNoToken) ends.push_back(eos);  // the file's or Llama's
   for (const std::string_view key : kEndKeys) {
@@ -230,6 +236,8 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf) {
                            "'; 'llama', 'gpt2' and 'gemma4' are supported"),
                       {{"tokenizer", printable(*model)}});
   }
+  SLUICE_TRY(state->load_suffix(gguf));
+  SLUICE_ASSIGN(state->mask, state->read_id(gguf, "tokenizer.ggml.mask_token_id"));
   SLUICE_TRY(state->load_ends(gguf));
   SLUICE_TRY(state->load_suppressed(gguf));
   SLUICE_TRY(state->collect_special());
@@ -298,8 +306,20 @@ std::vector<TokenId> Tokenizer::with_prefix(std::vector<TokenId> text) const {
   if (!has_it) text.insert(text.begin(), before.begin(), before.end());
   return text;
 }
+
+std::span<const TokenId> Tokenizer::suffix() const { return state_->suffix; }
+
+std::vector<TokenId> Tokenizer::with_ends(std::vector<TokenId> text) const {
+  text = with_prefix(std::move(text));
+  const auto behind = suffix();
+  const bool has_it = !behind.empty() && !text.empty() && text.back() == behind.front();
+  if (!has_it) text.insert(text.end(), behind.begin(), behind.end());
+  return text;
+}
+
 TokenId Tokenizer::bos() const { return state_->bos; }
 TokenId Tokenizer::eos() const { return state_->eos; }
+TokenId Tokenizer::mask() const { return state_->mask; }
 
 bool Tokenizer::is_end(TokenId id) const {
   return std::binary_search(state_->ends.begin(), state_->ends.end(), id);

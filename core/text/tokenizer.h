@@ -64,8 +64,14 @@ class Tokenizer {
   std::span<const TokenId> prefix() const;
   // The ids of a text with the prefix. A text that begins with BOS itself gets no second one.
   std::vector<TokenId> with_prefix(std::vector<TokenId> text) const;
+  // Ids to put behind a text that is given as a whole (EOS, if the file asks for it); may be empty.
+  // A prompt that is to go on gets none.
+  std::span<const TokenId> suffix() const;
+  // The ids of a whole text: with_prefix(), and the suffix, unless the text ends with it.
+  std::vector<TokenId> with_ends(std::vector<TokenId> text) const;
   TokenId bos() const;  // kNoToken if there is none
   TokenId eos() const;
+  TokenId mask() const;  // stands for a word to be found; kNoToken if there is none
   // True if the token ends a text: eos, eot, eom and other end tokens of the file.
   bool is_end(TokenId id) const;
   bool is_special(TokenId id) const;  // control or user-defined

@@ -22,8 +22,10 @@ struct Tokenizer::State {
   SpecialTokens all_special;   // found with parse_special
   TokenId bos = kNoToken;
   TokenId eos = kNoToken;
+  TokenId mask = kNoToken;
   std::vector<TokenId> ends;  // in ascending order
   std::vector<TokenId> prefix;
+  std::vector<TokenId> suffix;
   std::vector<TokenId> suppressed;  // in ascending order
   bool space_prefix = false;
   std::string_view model;
@@ -39,6 +41,7 @@ struct Tokenizer::State {
   Status load_bpe(const Gguf& gguf, std::optional<std::string_view> pre_name);
   Status load_ends(const Gguf& gguf);
   Status load_prefix(const Gguf& gguf, bool adds_bos, bool always = false);
+  Status load_suffix(const Gguf& gguf);
   Status load_suppressed(const Gguf& gguf);
   Status collect_special();
   // The most bytes of text that one id stands for; 0 if some bytes get no id.

@@ -106,6 +106,7 @@ class Weights {
   bool all_resident() const { return slots_resident() && tables_resident(); }
   // The slot has a place of its own: once it is resident, it stays so.
   bool stays(int slot) const { return !slots_[static_cast<size_t>(slot)].shares_place; }
+  bool shares_places() const { return shared_.enabled(); }  // some slots are read again
   // All slots are resident, and stay so. Rows of a table that is in none may still be wanted.
   bool slots_resident() const { return resident_slots_.load() == static_cast<int>(slots_.size()); }
   // The matrix is held as single rows, in no slot.

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <string_view>
 
 #include "base/format.h"
 #include "text/tokenizer.h"
@@ -27,7 +26,9 @@ namespace {
 
 constexpr size_t kMaxQuoted = 80;
 
-std::string quoted(std::string_view text) {
+}  // namespace
+
+std::string in_quotes(std::string_view text) {
   using nlohmann::json;
   std::string_view shown = text.substr(0, kMaxQuoted);
   if (shown.size() < text.size()) {
@@ -50,11 +51,9 @@ std::string quoted(std::string_view text) {
   return shown.size() < text.size() ? out + "..." : out;
 }
 
-}  // namespace
-
 std::string readable(const Tokenizer& tokenizer, TokenId id) {
   const std::string_view piece = tokenizer.piece(id);
-  return piece.empty() ? printable(tokenizer.raw_token(id)) : quoted(piece);
+  return piece.empty() ? printable(tokenizer.raw_token(id)) : in_quotes(piece);
 }
 
 std::vector<std::string> wrapped(const std::string& text, size_t width) {

@@ -11,6 +11,7 @@
 #include "app/exit_status.h"
 #include "app/help.h"
 #include "app/model.h"
+#include "app/model_use.h"
 #include "app/option_flags.h"
 #include "app/output.h"
 #include "app/prompt.h"
@@ -214,7 +215,7 @@ int chat_command(const CLI::App& app, ChatOptions& options) {
   if (!text) return fail_with(text.error());
   const auto chat_template = read_template(options.chat_template);
   if (!chat_template) return fail_with(chat_template.error());
-  auto opened = open(*model, options.load);
+  auto opened = open_for_text(*model, options.load);
   if (!opened) return fail_with(with_file_name(*model, opened.error()));
   Engine& engine = *opened->engine;
   warn(engine.notes());

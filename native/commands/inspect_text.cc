@@ -52,6 +52,21 @@ bool is_importance(const Json& info) {
   return type != info["metadata"].end() && type->is_string() && *type == "imatrix";
 }
 
+// "vectors of 384 numbers (pooling mean), words for masks". The vectors of a model that writes text
+// are shown only if its file says how to pool them.
+std::string uses(const Json& info) {
+  const Json& makes = info["makes"];
+  const auto has = [&](const char* what) { return std::ranges::find(makes, what) != makes.end(); };
+  std::string out = has("text") ? "text" : "";
+  const auto add = [&](const std::string& what) { out += concat(out.empty() ? "" : ", ", what); };
+  const std::string key = concat(text_of(info["architecture"]), ".pooling_type");
+  if (has("vectors") && (!has("text") || info["metadata"].contains(key)))
+    add(concat("vectors of ", counted(whole(info["dimensions"]), "number"), " (pooling ",
+               text_of(info["pooling"]), ")"));
+  if (has("masks")) add("words for masks");
+  return out;
+}
+
 std::string overview(const Json& info) {
   const Json& tokenizer = info["tokenizer"];
   std::string out;
@@ -64,6 +79,7 @@ std::string overview(const Json& info) {
                                ? std::string()
                                : concat("; data from byte ", text_of(info["dataOffset"]), " on")));
   if (!is_importance(info)) out += row("parameters", human_count(whole(info["parameters"])));
+  if (info.contains("makes")) out += row("makes", uses(info));
   // Not every file is one of a model: an importance matrix has none of these.
   const auto known = [&](const char* name) { return !info[name].is_null(); };
   if (known("layers")) out += row("layers", text_of(info["layers"]));

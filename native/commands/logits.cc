@@ -8,6 +8,7 @@
 #include "app/exit_status.h"
 #include "app/help.h"
 #include "app/model.h"
+#include "app/model_use.h"
 #include "app/option_flags.h"
 #include "app/output.h"
 #include "app/overflow.h"
@@ -113,15 +114,17 @@ int logits(const LogitsOptions& options) {
   const auto encode = [&](const Tokenizer& tokenizer) {
     if (!options.prompt.tokens) ids = tokenizer.with_prefix(tokenizer.encode(**text));
   };
+  const bool all = options.json && !options.hash;  // the logits of all positions
   // The plan of the memory has the logits of all positions that are computed.
   const auto plan_logits = [&](const Gguf& header, LoadOptions& load) -> Status {
+    SLUICE_TRY(require_text(header));
+    if (!all) return {};
     SLUICE_ASSIGN(const Tokenizer tokenizer, Tokenizer::from_gguf(header));
     encode(tokenizer);
     load.logit_positions = static_cast<int64_t>(std::clamp<size_t>(ids.size(), 1, kMostPositions));
     return {};
   };
-  const bool all = options.json && !options.hash;  // the logits of all positions
-  const auto engine = load(*model, options.load, all ? Adjust(plan_logits) : nullptr);
+  const auto engine = load(*model, options.load, plan_logits);
   if (!engine) return fail_with(with_file_name(*model, engine.error()));
   warn((*engine)->notes());
   if (!all) encode((*engine)->tokenizer());

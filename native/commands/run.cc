@@ -10,6 +10,7 @@
 #include "app/exit_status.h"
 #include "app/help.h"
 #include "app/model.h"
+#include "app/model_use.h"
 #include "app/option_flags.h"
 #include "app/output.h"
 #include "app/overflow.h"
@@ -281,7 +282,7 @@ int run(const CLI::App& app, RunOptions& options) {
          concat("the prompt is empty (", options.prompt.source, "); give some text, or leave ",
                 options.prompt.source, " out to begin with the model's beginning-of-text token")});
   }
-  auto opened = open(*model, options.load);
+  auto opened = open_for_text(*model, options.load);
   if (!opened) return fail_with(with_file_name(*model, opened.error()));
   Engine& engine = *opened->engine;
   warn(engine.notes());

@@ -351,6 +351,18 @@ void check_vectors(const Kernels& kernels, Report& report) {
       got = x;
       kernels.gelu(got.data(), n, got.data());
       report.equal("gelu" + length, got.data(), want.data(), n);
+      for (size_t i = 0; i < size; ++i) {
+        const float a = std::abs(x[i]);
+        const float t = 1.0f / (1.0f + 0x1.da671p-3f * a);
+        float p = 0x1.0fb844p+0f * t - 0x1.7401c6p+0f;
+        p = p * t + 0x1.6be1c6p+0f;
+        p = p * t - 0x1.23531cp-2f;
+        p = p * t + 0x1.04f20cp-2f;
+        want[i] = 0.5f * (x[i] + a * (1.0f - p * t * exp_f32(-0.5f * x[i] * x[i])));
+      }
+      got = x;
+      kernels.gelu_exact(got.data(), n, got.data());
+      report.equal("gelu_exact" + length, got.data(), want.data(), n);
     }
 
     const float max =

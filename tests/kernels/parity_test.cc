@@ -75,6 +75,28 @@ TEST(Gelu, IsHalfOfOnePlusTheTangent) {
   }
 }
 
+// gelu_exact is the form with erf.
+TEST(Gelu, IsExactWhereAModelSaysSo) {
+  for (int i = -1600; i <= 1600; i += 16) {
+    float x[16];
+    for (int lane = 0; lane < 16; ++lane) x[lane] = static_cast<float>(i + lane) / 128;
+    float got[16];
+    choose_kernels("generic")->gelu_exact(x, 16, got);
+    for (int lane = 0; lane < 16; ++lane) {
+      const double v = x[lane];
+      const double exact = 0.5 * v * (1 + std::erf(v / M_SQRT2));
+      EXPECT_NEAR(got[lane], exact, 1e-6 * std::max(1.0, std::abs(v))) << v;
+    }
+  }
+  // What isn't finite stays so, and what is large as well.
+  float wide[16] = {std::nanf(""), INFINITY, -INFINITY, 0x1p47f, -0x1p47f};
+  choose_kernels("generic")->gelu_exact(wide, 16, wide);
+  for (int lane = 0; lane < 3; ++lane) EXPECT_FALSE(std::isfinite(wide[lane]));
+  EXPECT_EQ(wide[3], 0x1p47f);
+  EXPECT_EQ(wide[4], 0);
+  EXPECT_EQ(wide[5], 0);
+}
+
 // Tables whose instructions differ by machine run these checks of themselves at start.
 TEST(SelfTest, AcceptsRightKernelsAndRefusesWrongOnes) {
   for (const Kernels* kernels : tables()) {

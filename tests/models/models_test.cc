@@ -124,7 +124,12 @@ class OneLayer final : public Model {
   void embed(Pass& pass, const Work& work) const override { pass.embed(work); }
   void run_layer(Pass& pass, const Work& work) const override {
     pass.project(work, {}, qkv_);
+    if (layers_[0].both_ways) return pass.store_heads(work, {});
     pass.attend(work, {});
+    pass.attention_output(work, output_);
+  }
+  void end_layer(Pass& pass, const Work& work) const override {
+    pass.attend_heads(work);
     pass.attention_output(work, output_);
   }
   void run_output(Pass& pass, const Work& work) const override { pass.output(work, {}); }
@@ -161,10 +166,14 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
   PassState state;
   const auto n = static_cast<int64_t>(ids.size());
   EXPECT_TRUE(pass.prepare().has_value() && pass.begin(state, timeline, ids).has_value());
-  EXPECT_EQ(pass.n_blocks(state), both_ways ? 1 : (n - 1) / Pass::kBlockTokens + 1);
+  EXPECT_EQ(pass.n_blocks(state), (n - 1) / Pass::kBlockTokens + 1);
   EXPECT_TRUE(pass.embed(state, 0, n));
-  for (int64_t block = 0; block < pass.n_blocks(state); ++block)
-    EXPECT_TRUE(pass.run_block(state, 0, 0, block));
+  for (size_t stage = 0; stage < state.stages.size(); ++stage) {
+    EXPECT_EQ(pass.slot(state, 0, stage), model.layer_slot(0));
+    for (int64_t block = 0; block < pass.n_blocks(state, stage); ++block)
+      EXPECT_TRUE(pass.run_block(state, 0, stage, block));
+  }
+  EXPECT_EQ(state.stages.size(), both_ways ? 2u : 1u);
   const int64_t stride = config->n_vocab + 32;
   std::vector<float> first(static_cast<size_t>(stride)), last = first, both(2 * first.size());
   const int64_t ends[] = {n - 1, 0};
@@ -178,7 +187,7 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
   return {first, last};
 }
 
-TEST(Layers, ThatSeeBothWaysHaveTheWholePassInOneBlock) {
+TEST(Layers, ThatSeeBothWaysStoreTheWholePassBeforeTheyAttend) {
   const std::string file = build_tiny_model(tiny_model_named("llama-f32"));
   std::vector<TokenId> ids = some_ids(Pass::kBlockTokens + 44, 512);
   const Ends causal = logits_of_ends(file, ids, false);

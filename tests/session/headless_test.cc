@@ -1,13 +1,10 @@
-// A model without a head. Sluice has no such family yet, so the program brings one of its own: its
-// make_model() takes the place of the one in models/registry.cc, which the linker then leaves out.
+// A model without a head: what it refuses, and its memory. (Its texts side by side:
+// encoder_vectors_test.cc.)
 #include <cmath>
 
 #include "engine/memory_plan.h"
-#include "models/registry.h"
-#include "pass/binder.h"
-#include "pass/config_reader.h"
-#include "pass/pass.h"
 #include "reply/format.h"
+#include "session/encoder.h"
 #include "session/observe.h"
 #include "session/results.h"
 #include "support/planned_engine.h"
@@ -15,67 +12,6 @@
 
 namespace sluice {
 namespace {
-
-// The attention of a llama file's layers, which see both ways and have no RoPE, and its norm.
-class Encoder final : public Model {
- public:
-  Encoder(const Config& config, const Cut& cut) : Model(config, cut, Head::none) {}
-
-  Status bind(const Gguf& gguf) {
-    ConfigReader reader(gguf, config_.architecture);
-    SLUICE_ASSIGN(layers_, read_layers(reader, config_));
-    SLUICE_TRY(reader.status());
-    Binder b(gguf, *this);
-    b.embedding();
-    b.token_table();
-    for (int64_t l = 0; l < config_.n_layers; ++l) {
-      LayerShape& shape = layers_[static_cast<size_t>(l)];
-      shape.both_ways = true;
-      b.layer(l);
-      Layer layer;
-      layer.norm = b.rms_norm("attn_norm", config_.n_embd, 1e-5f);
-      layer.qkv = b.qkv(shape);
-      layer.output = b.linear(Phase::output, "attn_output", config_.n_embd, shape.q_rows());
-      weights_.push_back(layer);
-    }
-    b.head();
-    norm_ = b.rms_norm("output_norm", config_.n_embd, 1e-5f);
-    if (!b.logits().empty()) return fail(Code::bad_file, "the model has a head");
-    return b.finish();
-  }
-  void embed(Pass& pass, const Work& work) const override { pass.embed(work); }
-  void run_layer(Pass& pass, const Work& work) const override {
-    const Layer& w = weights_[static_cast<size_t>(work.layer)];
-    pass.project(work, w.norm, w.qkv);
-    pass.attend(work, {});
-    pass.attention_output(work, w.output);
-  }
-  void run_output(Pass& pass, const Work& work) const override { pass.output(work, norm_); }
-  void run_head(Pass&, const Work&) const override { ADD_FAILURE() << "it has no head"; }
-
- private:
-  struct Layer {
-    Norm norm;
-    Qkv qkv;
-    Linear output;
-  };
-  std::vector<Layer> weights_;
-  Norm norm_;
-};
-
-// Without what the encoder doesn't compute.
-const std::string& encoder_bytes() {
-  static const std::string bytes = [] {
-    GgufBuilder file = tiny_model_file(tiny_model_named("llama-f32"));
-    std::vector<std::string> names;
-    for (const auto& tensor : file.tensors) names.push_back(tensor.name);
-    for (const std::string& name : names)
-      if (name.find("ffn") != std::string::npos || name == "output.weight")
-        file.remove_tensor(name);
-    return file.build();
-  }();
-  return bytes;
-}
 
 std::vector<float> pooled(Engine& engine, const std::vector<TokenId>& ids,
                           Pooling pooling = Pooling::mean) {
@@ -118,8 +54,8 @@ TEST(Headless, GivesNoLogitsAndWritesNoText) {
   EXPECT_FALSE(session.pooled().empty());  // a start that is refused leaves the results
 }
 
-// A layer that sees both ways shows all of its tokens together.
-TEST(Headless, IsObservedByWholeLayers) {
+// Also a layer that sees both ways goes block by block.
+TEST(Headless, IsObservedByBlocks) {
   struct Counter final : Observer {
     Points points(int64_t) const override {
       return {.attention_branch = true, .block_output = true};
@@ -135,7 +71,9 @@ TEST(Headless, IsObservedByWholeLayers) {
   const std::vector<float> expected = pooled(*engine, ids);
   ASSERT_TRUE(set_observer(engine->session(), &counter).has_value());
   EXPECT_EQ(pooled(*engine, ids), expected);
-  EXPECT_EQ(counter.tokens, std::vector<int64_t>(4, kTokens));
+  EXPECT_EQ(counter.tokens.size(), 8u);
+  for (size_t i = 0; i < counter.tokens.size(); ++i)
+    EXPECT_EQ(counter.tokens[i], i / 2 % 2 == 0 ? Pass::kBlockTokens : 44) << i;
 }
 
 TEST(Headless, GivesVectors) {
@@ -190,12 +128,4 @@ TEST(Headless, ItsPlanHoldsWithAnyBudget) {
 }
 
 }  // namespace
-
-Result<std::unique_ptr<Model>> make_model(const Gguf& gguf, const Cut& cut) {
-  SLUICE_ASSIGN(const Config config, read_config(gguf, "llama"));
-  auto model = std::make_unique<Encoder>(config, cut);
-  SLUICE_TRY(model->bind(gguf));
-  return model;
-}
-
 }  // namespace sluice

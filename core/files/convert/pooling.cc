@@ -18,7 +18,7 @@ struct Way {
 };
 constexpr Way kWays[] = {
     {"pooling_mode_mean_tokens", "mean", Pooling::mean},
-    {"pooling_mode_cls_token", "cls", Pooling::cls},
+    {"pooling_mode_cls_token", "cls", Pooling::first},
     {"pooling_mode_lasttoken", "lasttoken", Pooling::last},
     {"pooling_mode_max_tokens", "max", std::nullopt},
     {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", std::nullopt},

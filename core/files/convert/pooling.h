@@ -1,16 +1,13 @@
 // How a folder of sentence-transformers makes one vector of those of a text's tokens.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
+#include "base/makes.h"
 #include "base/result.h"
 #include "files/convert/folder.h"
 
 namespace sluice {
-
-// GGUF's numbers (ARCH.pooling_type).
-enum class Pooling : uint32_t { mean = 1, cls = 2, last = 3 };
 
 // Reads modules.json and the config of its Pooling. Nothing if there is no modules.json or it has
 // no Pooling. Fails with bad_file, or with unsupported_model for a module or a way of pooling that

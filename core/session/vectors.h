@@ -1,0 +1,31 @@
+// The texts of which a run makes vectors (Session::start_vectors).
+#pragma once  // inside
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/aligned.h"
+#include "base/makes.h"
+#include "pass/texts.h"
+#include "state/timeline.h"
+
+namespace sluice {
+
+// The run's tokens are those of all texts, one after the other.
+struct TextRun {
+  explicit TextRun(std::span<const LayerShape> layers) : timeline(layers) {}
+
+  Timeline timeline;         // keeps nothing
+  std::vector<size_t> ends;  // of the texts, in the run's tokens
+  Pooling pooling = Pooling::mean;
+  size_t batch = 0;           // tokens of a pass, unless one text has more
+  size_t done = 0;            // texts that are computed
+  std::vector<PassText> now;  // those of the pass
+  AlignedBuffer pooled;       // [now][n_embd], if dense layers make vectors of it
+
+  uint64_t bytes() const { return timeline.bytes() + pooled.size(); }
+};
+
+}  // namespace sluice

@@ -1,0 +1,17 @@
+// Whether a model makes what a command wants of it.
+#pragma once
+
+#include "app/model.h"
+#include "gguf/gguf.h"
+
+namespace sluice::cli {
+
+// Fail with unsupported_model if the model writes no text, or fills in no masked words. The message
+// says what it is for, and by which command. A header that can't be run is left to who loads it.
+Status require_text(const Gguf& header);
+Status require_masks(const Gguf& header);
+
+// As open(), for a model that is to write text: fails as require_text() does, before a download.
+Result<Opened> open_for_text(ModelSource& model, const LoadOptions& options);
+
+}  // namespace sluice::cli
