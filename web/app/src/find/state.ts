@@ -2,7 +2,7 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { Engine } from '@sluice/engine';
 import { announcement } from '../announce';
-import { canFind } from '../model/makes';
+import { does } from '../model/makes';
 import { currentEngine, loading, model, modelName, type Model } from '../model/state';
 import { withEngine } from '../model/use';
 import { begin, busy, run, stop } from '../run';
@@ -48,7 +48,7 @@ function markOf(of: Model): Mark {
 
 /** Of the model in use; null: it finds nothing. */
 export const mark = computed<Mark | null>(() =>
-  canFind.value && model.value !== null ? markOf(model.value) : null,
+  model.value !== null && does.value === 'finds' ? markOf(model.value) : null,
 );
 
 /** Documents that are not read, or not to their end, by the model in use. Those that another model has read wait for the reader. */

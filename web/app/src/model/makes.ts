@@ -17,12 +17,6 @@ export const does = computed<Does | null>(() =>
   model.value === null ? null : whatItDoes(model.value.info),
 );
 
-/** Whether the model in use makes vectors with which passages are found. */
-export const canFind = computed(() => {
-  const info = model.value?.info;
-  return info !== undefined && whatItDoes(info) !== 'writes' && info.makes.includes('vectors');
-});
-
 /** Whether there is a model that writes, or one is coming that may. */
 export const canWrite = computed(
   () =>
