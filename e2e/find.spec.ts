@@ -98,14 +98,18 @@ test('files of every kind are read, or refused with a reason', async ({ find }, 
 
 test('the reading is stopped and goes on, also in another tab', async ({ find, page, context }) => {
   const [book = { name: '', text: '' }] = BOOKS;
+  // The first file has eight parts.
+  await find.holdReadingAfter(9);
   await find.begin();
   await find.add(...BOOKS.map(({ name, text }) => fileOf(name, text)));
   await expect(find.file(book.name)).toContainText('250 passages ·');
+  await expect(find.progress).toContainText('282 of 1,000 passages');
   await find.progress.getByRole('button', { name: 'Stop' }).click();
   const left = page.locator('.to-read');
   await expect(left).toContainText('not read to');
   await expect(find.said).toHaveText('Stopped. What was read can be searched.');
   await expect(left.getByRole('button')).toBeFocused();
+  await find.letGo();
   await find.ask(paragraph(7));
   await expect(find.hits.first()).toContainText('Number 7:');
   await expect(page.locator('.hits')).toContainText('more may be found later');

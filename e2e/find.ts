@@ -77,6 +77,30 @@ export class Find extends AppPage {
     await expect(this.page.locator('.to-read')).toHaveCount(0);
   }
 
+  /** Holds the reading back after so many parts of it, until it is let go. Must be called before the page is opened. */
+  async holdReadingAfter(parts: number): Promise<void> {
+    await this.page.addInitScript((parts) => {
+      let came = 0;
+      const held: (() => void)[] = [];
+      const letGo = (): void => {
+        came = -Infinity;
+        for (const go of held.splice(0)) go();
+      };
+      Object.assign(window, { letGo });
+      const post = Worker.prototype.postMessage;
+      Worker.prototype.postMessage = function (this: Worker, message: unknown, more?: unknown) {
+        const go = (): void => post.call(this, message, more as Transferable[]);
+        const reads = (message as { type?: string } | null)?.type === 'embed';
+        if (reads && ++came > parts) held.push(go);
+        else go();
+      };
+    }, parts);
+  }
+
+  async letGo(): Promise<void> {
+    await this.page.evaluate(() => (window as unknown as { letGo: () => void }).letGo());
+  }
+
   async ask(text: string): Promise<void> {
     await this.question.fill(text);
     await this.question.press('Enter');

@@ -52,6 +52,9 @@ vi.mock('../src/model/state', async (original) => ({
   currentEngine: () => fake.engine,
 }));
 
+/** Waits until nothing is refused by `holds`, also on a busy machine. */
+const soon = (holds: () => unknown): Promise<unknown> => vi.waitFor(holds, { timeout: 30_000 });
+
 /** Letters counted: texts with the same letters lie near each other. */
 function vectorOf(text: string): Float32Array<ArrayBuffer> {
   const vector = new Float32Array(26);
@@ -96,14 +99,14 @@ async function room() {
 type Room = Awaited<ReturnType<typeof room>>;
 let at: Room;
 
-const rest = (): Promise<void> =>
-  vi.waitFor(async () => {
+const rest = (): Promise<unknown> =>
+  soon(async () => {
     const { busy } = await import('../src/run');
     expect(at.find.unread.value.length === 0 || at.find.progress.value === null).toBe(true);
     expect(busy.value).toBe(false);
   });
-const allRead = (): Promise<void> =>
-  vi.waitFor(async () => {
+const allRead = (): Promise<unknown> =>
+  soon(async () => {
     const { busy } = await import('../src/run');
     expect(at.documents.rows.value?.length).toBeGreaterThan(0);
     expect(at.find.unread.value).toEqual([]);
@@ -118,8 +121,8 @@ async function visit(): Promise<void> {
   vi.resetModules();
   at = await room();
   at.find.startFind();
-  await vi.waitFor(() => expect(at.documents.rows.value).not.toBeNull());
-  await vi.waitFor(() => expect(at.documents.rows.value?.length).toBe(folder().files.size));
+  await soon(() => expect(at.documents.rows.value).not.toBeNull());
+  await soon(() => expect(at.documents.rows.value?.length).toBe(folder().files.size));
 }
 
 beforeEach(async () => {
@@ -169,7 +172,7 @@ it('stops, keeps what is read, and goes on at a later visit', async () => {
   const long = Array.from({ length: 3000 }, (_, i) => `Line ${i} of a long file.`).join('\n');
   fake.most = 2;
   await at.find.addFiles([file('long.txt', long)]);
-  await vi.waitFor(() => expect(fake.most).toBeLessThan(0));
+  await soon(() => expect(fake.most).toBeLessThan(0));
   at.find.stopReading();
   await rest();
   const done = at.documents.rows.value?.[0]?.done ?? 0;
@@ -191,7 +194,7 @@ it('stops, keeps what is read, and goes on at a later visit', async () => {
 it('answers a question between two parts of the reading', async () => {
   const long = Array.from({ length: 3000 }, (_, i) => `Line ${i} of a long file.`).join('\n');
   await at.find.addFiles([file('long.txt', long)]);
-  await vi.waitFor(() => expect(at.find.searchable.value).toHaveLength(1));
+  await soon(() => expect(at.find.searchable.value).toHaveLength(1));
   at.find.question.value = 'line';
   await at.find.ask();
   expect(at.find.found.value?.hits.length).toBeGreaterThan(0);
@@ -259,7 +262,7 @@ it('shows what is damaged, and removes it', async () => {
   vi.resetModules();
   at = await room();
   at.find.startFind();
-  await vi.waitFor(() => expect(at.documents.rows.value).toHaveLength(3));
+  await soon(() => expect(at.documents.rows.value).toHaveLength(3));
   useModel(at.state, 'tiny');
   const bad = at.documents.rows.value?.filter(({ why }) => why === 'damaged') ?? [];
   expect(bad.map(({ id }) => `${id}.find`).sort()).toEqual([first, 'empty.find'].sort());
@@ -287,7 +290,7 @@ it('sees what another tab has read or removed', async () => {
   const rows = at.documents.rows.value ?? [];
   folder().files.delete(`${rows[0]?.id}.find`);
   fake.changed.at(-1)?.(rows[0]?.id ?? '');
-  await vi.waitFor(() => expect(names()).toEqual(['b.txt']));
+  await soon(() => expect(names()).toEqual(['b.txt']));
   // What another tab has removed is not written again.
   const id = rows[1]?.id ?? '';
   folder().files.clear();

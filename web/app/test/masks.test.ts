@@ -37,11 +37,14 @@ vi.mock('../src/model/use', () => ({
   },
 }));
 
+/** Waits until nothing is refused by `holds`, also on a busy machine. */
+const soon = (holds: () => unknown): Promise<unknown> => vi.waitFor(holds, { timeout: 30_000 });
+
 function modelOf(makes: readonly string[], change: object = {}): Model {
   const info = { makes, metadata: {}, architecture: 'bert', name: 'tiny', ...change };
   return { info: info as unknown as ModelInfo, source: { kind: 'bundled' } } as Model;
 }
-const idle = (): Promise<void> => vi.waitFor(() => expect(busy.value).toBe(false));
+const idle = (): Promise<unknown> => soon(() => expect(busy.value).toBe(false));
 
 beforeEach(() => {
   model.value = modelOf(['vectors', 'masks']);

@@ -156,10 +156,10 @@ export function prepare(id: string, by: Mark): void {
   put({ ...row, done: 0, document: { ...row.document, by, vectors, done: 0 } });
 }
 
-/** Puts in the vectors of its next passages. */
-export function fill(id: string, made: readonly Float32Array[]): void {
+/** Puts in the vectors of its passages from `from` on, unless another tab has done so meanwhile. */
+export function fill(id: string, from: number, made: readonly Float32Array[]): void {
   const row = rowOfId(id);
-  if (row?.document == null) return;
+  if (row?.document?.done !== from) return;
   const { document } = row;
   const width = document.by?.dimensions ?? 0;
   made.forEach((vector, i) => document.vectors.set(vector, (document.done + i) * width));

@@ -173,16 +173,14 @@ async function readAll(engine: Engine, signal: AbortSignal): Promise<void> {
     let kept = performance.now();
     let changed = false;
     try {
-      for (let next = nextOf(id); next.length > 0; next = nextOf(id)) {
+      for (let next = nextOf(id); next.texts.length > 0; next = nextOf(id)) {
         if (loading.peek()?.waits === true) return;
-        const vectors = await inTurn(() =>
-          engine.embed(next, { kind: 'document', truncate: true, signal }),
-        );
-        fill(
-          id,
-          vectors.map(({ embedding }) => embedding),
-        );
-        made += next.length;
+        const { from, texts } = next;
+        const options = { kind: 'document', truncate: true, signal } as const;
+        const vectors = await inTurn(() => engine.embed(texts, options));
+        const embeddings = vectors.map(({ embedding }) => embedding);
+        fill(id, from, embeddings);
+        made += texts.length;
         changed = true;
         tell();
         if (performance.now() - kept < KEEP_MS) continue;
@@ -195,15 +193,15 @@ async function readAll(engine: Engine, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The texts of its next passages. */
-function nextOf(id: string): string[] {
+/** The texts of its next passages, and the first one's place; none are left, or it is gone: no text. */
+function nextOf(id: string): { from: number; texts: string[] } {
   const document = rowOfId(id)?.document;
-  if (document == null) return [];
-  const { text, places, done } = document;
+  if (document == null) return { from: 0, texts: [] };
+  const { text, places, done: from } = document;
   const texts: string[] = [];
-  for (let at = done; at < passagesOf(document) && texts.length < AT_A_TIME; ++at)
+  for (let at = from; at < passagesOf(document) && texts.length < AT_A_TIME; ++at)
     texts.push(text.slice(places[3 * at], places[3 * at + 1]));
-  return texts;
+  return { from, texts };
 }
 
 /** Counts the questions: an answer to an earlier one is not shown. */
