@@ -222,7 +222,7 @@ class EngineHandle : private PackedKeeper {
     return std::string(query ? prompts.query : prompts.document);
   }
   val text_ids(const val& ids, uint32_t most) const {
-    std::vector<TokenId> all = tokenizer().with_ends(to_ids(ids));
+    std::vector<TokenId> all = tokenizer().framed(to_ids(ids));
     if (most > 0) truncate_ids(tokenizer(), most, all);
     return copy_of<TokenId>(all);
   }

@@ -8,7 +8,7 @@ namespace sluice {
 
 std::vector<TokenId> text_ids(const Tokenizer& tokenizer, std::string_view prompt,
                               std::string_view text) {
-  return tokenizer.with_ends(tokenizer.encode(std::string(prompt).append(text)));
+  return tokenizer.framed(tokenizer.encode(std::string(prompt).append(text)));
 }
 
 void truncate_ids(const Tokenizer& tokenizer, size_t most, std::vector<TokenId>& ids) {

@@ -12,8 +12,8 @@
 namespace sluice {
 
 struct LoadOptions {
-  // Size of the context: tokens of prompt and answer together; 1 to 1048576; 0: the model's own, at
-  // most 4096.
+  // Size of the context: tokens of prompt and answer together; of texts that become vectors, the
+  // most that one may have; 1 to 1048576; 0: the model's own, at most 4096.
   uint32_t context_size = 0;
   // Worker threads; 1 to 64; 0: one for each core, at most 8; fewer if that decodes faster.
   int32_t threads = 0;

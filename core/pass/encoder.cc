@@ -36,10 +36,11 @@ bool Pass::run_dense(PassState& pass, const float* pooled, int64_t n, float* out
       std::copy_n(pooled + (first + t) * width, width, row(Buffer::branch, work, t, width));
     Rows rows{Buffer::branch, width, {}};
     for (const Linear& dense : model_.dense()) {
-      pool_.run([&](int worker) {
-        Work mine = work;
-        mine.worker = worker;
-        multiply(Phase::head, mine, rows, Epilogue::keep, {&dense, 1});
+      // A late worker still runs the job when `rows` and `work` are others.
+      pool_.run([this, n_now = work.n_tokens, from = rows.from, cols = rows.cols,
+                 linear = &dense](int worker) {
+        multiply(Phase::head, Work{worker, 0, 0, n_now}, {from, cols, {}}, Epilogue::keep,
+                 {linear, 1});
       });
       rows = {dense.out, rows_of(dense.matrix), {}};
     }

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "text/tokenizer_state.h"
+#include "text/unicode.h"
 
 namespace sluice {
 namespace {
@@ -36,7 +37,9 @@ struct Encoding::State {
   size_t next_match = 0;
   std::string_view unchanged = {};  // of a plain text that is changed first: what is left of it
   std::string changed = {};         // and what has become of the rest
-  std::variant<std::monostate, SpmEncoder::PlainText, BpeEncoder::PlainText> plain = {};
+  std::variant<std::monostate, SpmEncoder::PlainText, BpeEncoder::PlainText,
+               WordPieceEncoder::PlainText>
+      plain = {};
   bool after_special = true;  // also at the beginning
   MergeList list = {};
   std::vector<TokenId> ids = {};
@@ -45,6 +48,7 @@ struct Encoding::State {
   bool advance(size_t& budget);
   std::vector<SpecialTokens::Match> find(size_t begin, std::string_view seen) const;
   void scan(size_t& budget);
+  size_t text_end(const SpecialTokens::Match& match) const;
   void begin_plain(size_t end);
   void change(size_t& budget);
   void begin_encoding(std::string_view text);
@@ -96,6 +100,19 @@ void Encoding::State::scan(size_t& budget) {
   budget = 0;
 }
 
+// Where the plain text before a special token ends.
+size_t Encoding::State::text_end(const SpecialTokens::Match& match) const {
+  size_t end = match.begin;
+  while (match.id == tokenizer.swallows_space && end > at) {
+    size_t begin = end - 1;
+    while (begin > at && (static_cast<uint8_t>(piece[begin]) & 0xc0) == 0x80) --begin;
+    const ClassifiedChar last = classify(piece.substr(begin, end - begin));
+    if (last.kind != CharClass::space || last.length != end - begin) break;
+    end = begin;
+  }
+  return end;
+}
+
 void Encoding::State::begin_plain(size_t end) {
   const std::string_view text = piece.substr(at, end - at);
   at = end;
@@ -143,6 +160,8 @@ void Encoding::State::begin_encoding(std::string_view text) {
     plain = spm->begin(text, tokenizer.space_prefix && after_special, slice);
   } else if (const auto* bpe = std::get_if<BpeEncoder>(&tokenizer.encoder)) {
     plain = bpe->begin(text, slice);
+  } else {
+    plain = WordPieceEncoder::PlainText{text};
   }
   after_special = false;
 }
@@ -151,6 +170,10 @@ bool Encoding::State::encode_plain(size_t& budget) {
   if (auto* spm = std::get_if<SpmEncoder::PlainText>(&plain)) {
     return std::get<SpmEncoder>(tokenizer.encoder)
         .encode(tokenizer.vocabulary, *spm, budget, list, ids);
+  }
+  if (auto* words = std::get_if<WordPieceEncoder::PlainText>(&plain)) {
+    return std::get<WordPieceEncoder>(tokenizer.encoder)
+        .encode(tokenizer.vocabulary, *words, budget, ids);
   }
   return std::get<BpeEncoder>(tokenizer.encoder)
       .encode(tokenizer.vocabulary, std::get<BpeEncoder::PlainText>(plain), budget, list, ids);
@@ -167,8 +190,9 @@ bool Encoding::State::advance(size_t& budget) {
     change(budget);
   } else if (next_match < matches.size()) {
     const SpecialTokens::Match& match = matches[next_match];
-    if (at < match.begin) {
-      begin_plain(match.begin);
+    const size_t end = text_end(match);
+    if (at < end) {
+      begin_plain(end);
       return true;
     }
     ids.push_back(match.id);
@@ -196,6 +220,7 @@ uint64_t Encoding::State::bytes_left() const {
   if (std::holds_alternative<std::monostate>(plain)) left += changed.size();
   if (const auto* spm = std::get_if<SpmEncoder::PlainText>(&plain)) left += spm->left();
   if (const auto* bpe = std::get_if<BpeEncoder::PlainText>(&plain)) left += bpe->left();
+  if (const auto* word = std::get_if<WordPieceEncoder::PlainText>(&plain)) left += word->left();
   return left;
 }
 

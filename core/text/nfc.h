@@ -12,6 +12,11 @@ namespace sluice {
 
 class Nfc {
  public:
+  struct Char {
+    uint32_t code_point;
+    uint32_t rank;  // of marks: they stand in its order; 0 for all others
+  };
+
   // Unpacks the tables (about 40 KB).
   Nfc();
   // Appends to `out` the form C of the text's first `part` bytes or some more: up to a place where
@@ -19,16 +24,14 @@ class Nfc {
   // they are. `part` is 1 or more. The form may be longer than the text, up to three times; it has
   // a third of its bytes or more.
   size_t append(std::string_view text, size_t part, std::string& out) const;
+  // Appends what a character is made of (its canonical decomposition), one character or more.
+  void decompose(uint32_t code_point, std::vector<Char>& out) const;
 
  private:
   struct Row {
     uint32_t whole;
     uint32_t first;
     uint32_t second;  // 0: none
-  };
-  struct Char {
-    uint32_t code_point;
-    uint32_t rank;  // of marks: they stand in its order; 0 for all others
   };
 
   static uint64_t parts_of(const Row& row) { return uint64_t{row.first} << 32 | row.second; }
@@ -37,7 +40,6 @@ class Nfc {
   const Row* find(uint32_t code_point) const;
   uint32_t compose(uint32_t first, uint32_t second) const;
   bool may_follow(uint32_t code_point) const;
-  void decompose(uint32_t code_point, std::vector<Char>& out) const;
   void write(std::vector<Char>& chars, std::string& out) const;
 
   std::vector<uint32_t> ranks_;    // where each run of one rank starts: code point * 256 + rank

@@ -9,7 +9,7 @@ namespace {
 
 struct Alias {
   std::string_view name;
-  PreTokenizer what;
+  const PreTokenizer* what;
 };
 
 constexpr PreTokenizer kGpt2{"gpt-2", Splitter::gpt2, false, false};
@@ -22,34 +22,59 @@ constexpr PreTokenizer kSmollm{"smollm", Splitter::smollm, false, false};
 constexpr PreTokenizer kDefault{"default", Splitter::fallback, false, false};
 
 constexpr Alias kAliases[] = {
-    {"default", kDefault},
-    {"gpt-2", kGpt2},
-    {"phi-2", kGpt2},
-    {"mpt", kGpt2},
-    {"olmo", kGpt2},
-    {"exaone4", kGpt2},
-    {"granite-docling", kGpt2},
-    {"llama-bpe", kLlama3},
-    {"llama3", kLlama3},
-    {"llama-v3", kLlama3},
-    {"falcon3", kLlama3},
-    {"lfm2", kLlama3},
-    {"pixtral", kLlama3},
-    {"dbrx", kLlama3Plain},
-    {"smaug-bpe", kLlama3Plain},
-    {"qwen2", kQwen2},
-    {"deepseek-r1-qwen", kQwen2},
-    {"megrez", kQwen2},
-    {"stablelm2", kQwen2},
-    {"hunyuan", kQwen2},
-    {"qwen35", kQwen35},
-    {"gemma4", kGemma4},
-    {"smollm", kSmollm},
-    {"starcoder", kSmollm},
-    {"refact", kSmollm},
-    {"command-r", kSmollm},
-    {"codeshell", kSmollm},
-    {"exaone", kSmollm},
+    {"default", &kDefault},
+    {"gpt-2", &kGpt2},
+    {"phi-2", &kGpt2},
+    {"mpt", &kGpt2},
+    {"olmo", &kGpt2},
+    {"exaone4", &kGpt2},
+    {"granite-docling", &kGpt2},
+    {"a.x-4.0", &kGpt2},
+    {"gigachat", &kGpt2},
+    {"jais", &kGpt2},
+    {"jina-de", &kGpt2},
+    {"jina-es", &kGpt2},
+    {"jina-v1-en", &kGpt2},
+    {"jina-v2-code", &kGpt2},
+    {"jina-v2-de", &kGpt2},
+    {"jina-v2-es", &kGpt2},
+    {"mellum", &kGpt2},
+    {"modern-bert", &kGpt2},
+    {"roberta-bpe", &kGpt2},
+    {"trillion", &kGpt2},
+    {"llama-bpe", &kLlama3},
+    {"llama3", &kLlama3},
+    {"llama-v3", &kLlama3},
+    {"falcon3", &kLlama3},
+    {"lfm2", &kLlama3},
+    {"pixtral", &kLlama3},
+    {"falcon-h1", &kLlama3},
+    {"jina-v5-nano", &kLlama3},
+    {"midm-2.0", &kLlama3},
+    {"dbrx", &kLlama3Plain},
+    {"smaug-bpe", &kLlama3Plain},
+    {"chatglm-bpe", &kLlama3Plain},
+    {"glm4", &kLlama3Plain},
+    {"glm5", &kLlama3Plain},
+    {"qwen2", &kQwen2},
+    {"deepseek-r1-qwen", &kQwen2},
+    {"megrez", &kQwen2},
+    {"stablelm2", &kQwen2},
+    {"hunyuan", &kQwen2},
+    {"f2llmv2", &kQwen2},
+    {"grok-2", &kQwen2},
+    {"kormo", &kQwen2},
+    {"solar-open", &kQwen2},
+    {"qwen35", &kQwen35},
+    {"gemma4", &kGemma4},
+    {"smollm", &kSmollm},
+    {"starcoder", &kSmollm},
+    {"refact", &kSmollm},
+    {"command-r", &kSmollm},
+    {"codeshell", &kSmollm},
+    {"exaone", &kSmollm},
+    {"mellum2", &kSmollm},
+    {"minerva-7b", &kSmollm},
 };
 
 ClassifiedChar char_at(std::string_view text, size_t at) { return classify(text.substr(at)); }
@@ -172,7 +197,7 @@ size_t llama3_word(std::string_view text, int max_digits, bool marks) {
 
 std::optional<PreTokenizer> find_pre_tokenizer(std::string_view name) {
   for (const Alias& alias : kAliases) {
-    if (alias.name == name) return alias.what;
+    if (alias.name == name) return *alias.what;
   }
   return std::nullopt;
 }

@@ -12,6 +12,13 @@
 namespace sluice {
 namespace {
 
+constexpr std::string_view kBosKey = "tokenizer.ggml.bos_token_id";
+constexpr std::string_view kEosKey = "tokenizer.ggml.eos_token_id";
+constexpr std::string_view kClsKey = "tokenizer.ggml.cls_token_id";
+constexpr std::string_view kSeparatorKey = "tokenizer.ggml.seperator_token_id";  // spelled so
+constexpr std::string_view kUnknownKey = "tokenizer.ggml.unknown_token_id";
+constexpr std::string_view kMaskKey = "tokenizer.ggml.mask_token_id";
+
 constexpr size_t kMaxSpecialBytes = 8u << 20;  // of all special tokens' texts
 
 // Tokens that are control tokens whatever type the file gives them, and whether they end a text:
@@ -71,14 +78,15 @@ void Tokenizer::State::note_absent(std::string_view key, uint64_t id) {
 Status Tokenizer::State::load_spm(const Gguf& gguf) {
   SLUICE_ASSIGN(vocabulary, Vocab::from_gguf(gguf, TextCoding::spaces));
   model = "llama";
-  SLUICE_ASSIGN(const TokenId unknown, read_id(gguf, "tokenizer.ggml.unknown_token_id", 0));
+  SLUICE_ASSIGN(const TokenId unknown, read_id(gguf, kUnknownKey, 0));
   encoder = SpmEncoder(unknown);
   SLUICE_ASSIGN(const std::optional<bool> space, gguf.get_bool("tokenizer.ggml.add_space_prefix"));
   space_prefix = space.value_or(true);
   // The defaults are Llama's.
-  SLUICE_ASSIGN(bos, read_id(gguf, "tokenizer.ggml.bos_token_id", 1));
-  SLUICE_ASSIGN(eos, read_id(gguf, "tokenizer.ggml.eos_token_id", 2));
-  return load_prefix(gguf, true);
+  SLUICE_ASSIGN(bos, read_id(gguf, kBosKey, 1));
+  SLUICE_ASSIGN(eos, read_id(gguf, kEosKey, 2));
+  SLUICE_TRY(load_prefix(gguf, true));
+  return load_suffix(gguf);
 }
 
 Status Tokenizer::State::load_bpe(const Gguf& gguf, std::optional<std::string_view> name) {
@@ -110,9 +118,60 @@ Status Tokenizer::State::load_bpe(const Gguf& gguf, std::optional<std::string_vi
   SLUICE_ASSIGN(const std::optional<bool> nfc_wanted,
                 gguf.get_bool("tokenizer.ggml.normalizer.nfc"));
   if (nfc_wanted.value_or(false) && !pre->raw) nfc.emplace();
-  SLUICE_ASSIGN(bos, read_id(gguf, "tokenizer.ggml.bos_token_id"));
-  SLUICE_ASSIGN(eos, read_id(gguf, "tokenizer.ggml.eos_token_id"));
-  return load_prefix(gguf, pre->adds_bos, pre->raw);
+  SLUICE_ASSIGN(bos, read_id(gguf, kBosKey));
+  SLUICE_ASSIGN(eos, read_id(gguf, kEosKey));
+  SLUICE_TRY(load_prefix(gguf, pre->adds_bos, pre->raw));
+  return load_suffix(gguf);
+}
+
+// The id at `key`, or the token with this text, or the number that BERT's vocabulary has. With this
+// text it is a control token, whatever its type.
+Result<TokenId> Tokenizer::State::read_bert_id(const Gguf& gguf, std::string_view key,
+                                               std::string_view text, TokenId absent) {
+  const TokenId named = vocabulary.find(text);
+  SLUICE_ASSIGN(const TokenId id, read_id(gguf, key, named != kNoToken ? named : absent));
+  if (id != kNoToken && id == named) vocabulary.make_control(id);
+  return id;
+}
+
+Status Tokenizer::State::load_word_piece(const Gguf& gguf) {
+  SLUICE_ASSIGN(vocabulary, Vocab::from_gguf(gguf, TextCoding::raw));
+  model = "bert";
+  space_prefix = true;
+  WordPieceEncoder::Rules rules;
+  SLUICE_ASSIGN(const auto lowercase, gguf.get_bool("tokenizer.ggml.normalizer.lowercase"));
+  SLUICE_ASSIGN(const auto strip, gguf.get_bool("tokenizer.ggml.normalizer.strip_accents"));
+  rules.lowercase = lowercase.value_or(true);
+  rules.strip_accents = strip.value_or(rules.lowercase);
+  SLUICE_ASSIGN(rules.unknown, read_bert_id(gguf, kUnknownKey, "[UNK]", 100));
+  encoder = WordPieceEncoder(rules);
+  // A file may have either key, or both with the same id.
+  const bool cls = gguf.find(kClsKey) != nullptr;
+  const bool separator = gguf.find(kSeparatorKey) != nullptr;
+  SLUICE_ASSIGN(bos, read_bert_id(gguf, cls ? kClsKey : kBosKey, "[CLS]", 101));
+  SLUICE_ASSIGN(eos, read_bert_id(gguf, separator ? kSeparatorKey : kEosKey, "[SEP]", 102));
+  if (bos != kNoToken) prefix.push_back(bos);
+  if (eos != kNoToken) suffix.push_back(eos);
+  return {};
+}
+
+// ModernBERT's mask takes the space before it, as a word's first token does. GGUF has no key for
+// that.
+Status Tokenizer::State::load_mask(const Gguf& gguf) {
+  if (is_word_piece()) {
+    SLUICE_ASSIGN(mask, read_bert_id(gguf, kMaskKey, "[MASK]", 103));
+  } else {
+    SLUICE_ASSIGN(mask, read_id(gguf, kMaskKey));
+  }
+  constexpr std::string_view kModernBert = "modern-bert";
+  SLUICE_ASSIGN(const auto architecture, gguf.get_string("general.architecture"));
+  SLUICE_ASSIGN(const auto name, gguf.get_string("general.name"));
+  std::string small(name.value_or(""));
+  for (char& c : small)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (architecture == kModernBert || small.find(kModernBert) != std::string::npos)
+    swallows_space = vocabulary.find("[MASK]");
+  return {};
 }
 
 // `always`: whatever the file says, as llama.cpp does for files whose key is wrong.
@@ -129,9 +188,13 @@ Status Tokenizer::State::load_prefix(const Gguf& gguf, bool adds_bos, bool alway
   return {};
 }
 
+// Where a file has no EOS, the separator ends a text.
 Status Tokenizer::State::load_suffix(const Gguf& gguf) {
   SLUICE_ASSIGN(const std::optional<bool> wanted, gguf.get_bool("tokenizer.ggml.add_eos_token"));
-  if (wanted.value_or(false) && eos != kNoToken) suffix.push_back(eos);
+  if (!wanted.value_or(false)) return {};
+  SLUICE_ASSIGN(const TokenId id,
+                eos != kNoToken ? Result<TokenId>(eos) : read_id(gguf, kSeparatorKey));
+  if (id != kNoToken) suffix.push_back(id);
   return {};
 }
 
@@ -231,13 +294,14 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf) {
   } else if (*model == "gemma4") {
     state->model = "gemma4";
     SLUICE_TRY(state->load_bpe(gguf, "gemma4"));  // whatever tokenizer.ggml.pre says
+  } else if (*model == "bert") {
+    SLUICE_TRY(state->load_word_piece(gguf));
   } else {
     return with_facts(fail(Code::unsupported_model, "the tokenizer model is '", printable(*model),
-                           "'; 'llama', 'gpt2' and 'gemma4' are supported"),
+                           "'; 'llama', 'gpt2', 'gemma4' and 'bert' are supported"),
                       {{"tokenizer", printable(*model)}});
   }
-  SLUICE_TRY(state->load_suffix(gguf));
-  SLUICE_ASSIGN(state->mask, state->read_id(gguf, "tokenizer.ggml.mask_token_id"));
+  SLUICE_TRY(state->load_mask(gguf));
   SLUICE_TRY(state->load_ends(gguf));
   SLUICE_TRY(state->load_suppressed(gguf));
   SLUICE_TRY(state->collect_special());
@@ -246,8 +310,9 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf) {
 }
 
 // A token stands for at most as many bytes of text as its own text in the vocabulary has, or three
-// times as many that NFC has put together.
+// times as many that NFC has put together. WordPiece drops whitespace, and long words become one.
 size_t Tokenizer::State::max_bytes_per_id() const {
+  if (is_word_piece()) return 0;
   const auto* spm = std::get_if<SpmEncoder>(&encoder);
   const bool all = vocabulary.has_all_bytes() || (spm != nullptr && spm->has_unknown());
   return all ? vocabulary.longest_text() * (nfc ? 3 : 1) : 0;
@@ -282,7 +347,8 @@ TokenId Tokenizer::find_raw(std::string_view raw) const { return state_->vocabul
 std::string_view Tokenizer::text_of(TokenId id, bool& after_special) const {
   std::string_view bytes = piece(id);
   if (is_special(id)) {
-    after_special = true;
+    // In WordPiece only the first word lacks its space.
+    after_special = after_special || !state_->is_word_piece();
   } else if (!bytes.empty()) {
     if (after_special && state_->space_prefix && bytes.front() == ' ') bytes.remove_prefix(1);
     after_special = false;
@@ -299,6 +365,13 @@ std::string Tokenizer::decode(std::span<const TokenId> ids) const {
 
 int64_t Tokenizer::vocab_size() const { return state_->vocabulary.size(); }
 std::span<const TokenId> Tokenizer::prefix() const { return state_->prefix; }
+std::span<const TokenId> Tokenizer::suffix() const { return state_->suffix; }
+
+std::vector<TokenId> Tokenizer::framed(std::vector<TokenId> text) const {
+  text.insert(text.begin(), state_->prefix.begin(), state_->prefix.end());
+  text.insert(text.end(), state_->suffix.begin(), state_->suffix.end());
+  return text;
+}
 
 std::vector<TokenId> Tokenizer::with_prefix(std::vector<TokenId> text) const {
   const auto before = prefix();
@@ -306,17 +379,6 @@ std::vector<TokenId> Tokenizer::with_prefix(std::vector<TokenId> text) const {
   if (!has_it) text.insert(text.begin(), before.begin(), before.end());
   return text;
 }
-
-std::span<const TokenId> Tokenizer::suffix() const { return state_->suffix; }
-
-std::vector<TokenId> Tokenizer::with_ends(std::vector<TokenId> text) const {
-  text = with_prefix(std::move(text));
-  const auto behind = suffix();
-  const bool has_it = !behind.empty() && !text.empty() && text.back() == behind.front();
-  if (!has_it) text.insert(text.end(), behind.begin(), behind.end());
-  return text;
-}
-
 TokenId Tokenizer::bos() const { return state_->bos; }
 TokenId Tokenizer::eos() const { return state_->eos; }
 TokenId Tokenizer::mask() const { return state_->mask; }

@@ -1,5 +1,5 @@
 // Text to token ids and back, with the vocabulary of a GGUF file: SentencePiece with byte fallback
-// (`llama`), byte-level BPE (`gpt2`) or BPE of characters (`gemma4`).
+// (`llama`), byte-level BPE (`gpt2`), BPE of characters (`gemma4`) or WordPiece (`bert`).
 #pragma once  // face
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Tokenizer {
  public:
   // Builds it from tokenizer.ggml.*. Fails with bad_file if the vocabulary is inconsistent
   // (lengths, a text twice, all tokens suppressed, ...), with unsupported_model if the tokenizer
-  // model isn't llama, gpt2 or gemma4. Skips wrong entries that it can do without, and adds a
+  // model isn't llama, gpt2, gemma4 or bert. Skips wrong entries that it can do without, and adds a
   // warning. The file may have any architecture and no tensors.
   static Result<Tokenizer> from_gguf(const Gguf& gguf);
   Tokenizer(Tokenizer&&) noexcept;
@@ -34,10 +34,10 @@ class Tokenizer {
 
   // The ids of a text, without BOS. The text may be any bytes. User-defined tokens that are written
   // out in it are recognized, with parse_special also control tokens. For an SPM vocabulary a space
-  // is added before the text and after each special token, as in llama.cpp. Never fails. Takes O(n
-  // log n) for n bytes, without recursion. More than 64 MiB are encoded in pieces of that size. For
-  // long texts use an Encoding. No special token is found that has a byte of `literal`: spans in
-  // order, without overlaps.
+  // is added before the text and after each special token, as in llama.cpp. WordPiece gives the ids
+  // of Hugging Face's tokenizers. Never fails. Takes O(n log n) for n bytes, without recursion.
+  // More than 64 MiB are encoded in pieces of that size. For long texts use an Encoding. No special
+  // token is found that has a byte of `literal`: spans in order, without overlaps.
   std::vector<TokenId> encode(std::string_view text, bool parse_special = false,
                               std::vector<TextSpan> literal = {}) const;
   // Where parse_special finds tokens that it wouldn't find without: control tokens. In order. The
@@ -48,7 +48,8 @@ class Tokenizer {
   // <0xNN>.
   std::string_view piece(TokenId id) const;
   // The bytes of a sequence, without the spaces that encode() adds. decode(encode(text)) == text if
-  // the vocabulary has tokens for all bytes of the text.
+  // the vocabulary has tokens for all bytes of the text. WordPiece doesn't keep the text: its words
+  // have a space between them.
   std::string decode(std::span<const TokenId> ids) const;
   // One step of decode(): the text that `id` adds. `after_special` must be true at the beginning;
   // pass it on from token to token.
@@ -62,16 +63,17 @@ class Tokenizer {
   // Ids to put before a prompt (BOS, if the file asks for it, for gemma4 in any case); may be
   // empty.
   std::span<const TokenId> prefix() const;
+  // Ids to put behind a text that a model reads as a whole, to embed it or to fill in its masked
+  // words: [SEP] of WordPiece; else EOS, or the separator if there is no EOS, if the file has
+  // add_eos_token; else empty. No prompt gets it.
+  std::span<const TokenId> suffix() const;
+  // The ids of a text between prefix and suffix, both also if the text has them itself.
+  std::vector<TokenId> framed(std::vector<TokenId> text) const;
   // The ids of a text with the prefix. A text that begins with BOS itself gets no second one.
   std::vector<TokenId> with_prefix(std::vector<TokenId> text) const;
-  // Ids to put behind a text that is given as a whole (EOS, if the file asks for it); may be empty.
-  // A prompt that is to go on gets none.
-  std::span<const TokenId> suffix() const;
-  // The ids of a whole text: with_prefix(), and the suffix, unless the text ends with it.
-  std::vector<TokenId> with_ends(std::vector<TokenId> text) const;
   TokenId bos() const;  // kNoToken if there is none
   TokenId eos() const;
-  TokenId mask() const;  // stands for a word to be found; kNoToken if there is none
+  TokenId mask() const;  // stands for a word that is to be filled in; kNoToken if there is none
   // True if the token ends a text: eos, eot, eom and other end tokens of the file.
   bool is_end(TokenId id) const;
   bool is_special(TokenId id) const;  // control or user-defined
@@ -80,8 +82,8 @@ class Tokenizer {
   std::span<const TokenId> suppressed() const;
   bool adds_space_prefix() const;  // encode() adds it, decode() and TextStream remove it
 
-  std::string_view model() const;          // "llama", "gpt2" or "gemma4"
-  std::string_view pre_tokenizer() const;  // "qwen2", ...; empty for SPM
+  std::string_view model() const;          // "llama", "gpt2", "gemma4" or "bert"
+  std::string_view pre_tokenizer() const;  // "qwen2", ...; empty for SPM and WordPiece
   // What is wrong with the vocabulary: "unknown pre-tokenizer 'foo': using 'default'", ...
   const Notes& warnings() const;
 

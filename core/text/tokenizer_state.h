@@ -12,18 +12,20 @@
 #include "text/spm.h"
 #include "text/tokenizer.h"
 #include "text/vocab.h"
+#include "text/wordpiece.h"
 
 namespace sluice {
 
 struct Tokenizer::State {
   Vocab vocabulary;
-  std::variant<SpmEncoder, BpeEncoder> encoder;
+  std::variant<SpmEncoder, BpeEncoder, WordPieceEncoder> encoder;
   SpecialTokens user_defined;  // found in every text
   SpecialTokens all_special;   // found with parse_special
   TokenId bos = kNoToken;
   TokenId eos = kNoToken;
   TokenId mask = kNoToken;
-  std::vector<TokenId> ends;  // in ascending order
+  TokenId swallows_space = kNoToken;  // this special token takes the whitespace before it with it
+  std::vector<TokenId> ends;          // in ascending order
   std::vector<TokenId> prefix;
   std::vector<TokenId> suffix;
   std::vector<TokenId> suppressed;  // in ascending order
@@ -34,11 +36,16 @@ struct Tokenizer::State {
   std::optional<Nfc> nfc;        // a text is put into this form before it is encoded
   Notes warnings;
 
+  bool is_word_piece() const { return std::holds_alternative<WordPieceEncoder>(encoder); }
   bool changes_text() const { return spaces_to_signs || nfc; }
   void note_absent(std::string_view key, uint64_t id);
   Result<TokenId> read_id(const Gguf& gguf, std::string_view key, TokenId absent = kNoToken);
+  Result<TokenId> read_bert_id(const Gguf& gguf, std::string_view key, std::string_view text,
+                               TokenId absent);
   Status load_spm(const Gguf& gguf);
   Status load_bpe(const Gguf& gguf, std::optional<std::string_view> pre_name);
+  Status load_word_piece(const Gguf& gguf);
+  Status load_mask(const Gguf& gguf);
   Status load_ends(const Gguf& gguf);
   Status load_prefix(const Gguf& gguf, bool adds_bos, bool always = false);
   Status load_suffix(const Gguf& gguf);

@@ -10,7 +10,11 @@
 namespace sluice {
 namespace {
 
+#include "text/lower_case.inc"
 #include "text/unicode_ranges.inc"
+
+// What only bert_class() tells apart.
+constexpr uint32_t kNewPunctuation = 6, kKeptMark = 7;
 
 // A run of characters of one class: where it starts, times 8, and the class.
 constexpr uint32_t next_run(const uint8_t*& at, uint32_t last) {
@@ -24,6 +28,37 @@ std::array<uint32_t, kRuns> read_runs() {
   uint32_t last = 0;
   for (uint32_t& run : runs) run = last = next_run(at, last);
   return runs;
+}
+
+// Each character from `first` to `last`, or every second one, has its small letter `change` after
+// it (before it, modulo 2^32).
+struct LowerRun {
+  uint32_t first;
+  uint32_t last;
+  uint32_t step;
+  uint32_t change;
+};
+
+std::array<LowerRun, kLowerRuns> read_lower_runs() {
+  std::array<LowerRun, kLowerRuns> runs;
+  const uint8_t* at = kLower;
+  uint32_t last = 0;
+  for (LowerRun& run : runs) {
+    run.first = last + read_leb128(at);
+    const uint32_t others = read_leb128(at);
+    run.step = others % 2 + 1;
+    run.last = last = run.first + others / 2 * run.step;
+    const uint32_t change = read_leb128(at);
+    run.change = change % 2 == 0 ? change / 2 : ~(change / 2);
+  }
+  return runs;
+}
+
+uint32_t listed_class(uint32_t code_point) {
+  static const std::array<uint32_t, kRuns> runs = read_runs();
+  // Finds the last run that starts at or before the character. (The low 3 bits are the class.)
+  const auto after = std::upper_bound(runs.begin(), runs.end(), code_point * 8 + 7);
+  return *std::prev(after) % 8;
 }
 
 }  // namespace
@@ -41,10 +76,29 @@ constexpr std::array<CharClass, 128> kAsciiClasses = [] {
 
 CharClass char_class(uint32_t code_point) {
   if (code_point < kAsciiClasses.size()) return kAsciiClasses[code_point];
-  static const std::array<uint32_t, kRuns> runs = read_runs();
-  // Finds the last run that starts at or before the character. (The low 3 bits are the class.)
-  const auto after = std::upper_bound(runs.begin(), runs.end(), code_point * 8 + 7);
-  return static_cast<CharClass>(*std::prev(after) % 8);
+  const uint32_t listed = listed_class(code_point);
+  if (listed == kNewPunctuation) return CharClass::punctuation;
+  return listed == kKeptMark ? CharClass::mark : static_cast<CharClass>(listed);
+}
+
+CharClass bert_class(uint32_t code_point) {
+  if (code_point < kAsciiClasses.size()) return kAsciiClasses[code_point];
+  constexpr uint32_t kOldPunctuation[] = {0x166d, 0x111c9};  // of another class since
+  if (std::ranges::find(kOldPunctuation, code_point) != std::end(kOldPunctuation))
+    return CharClass::punctuation;
+  const uint32_t listed = listed_class(code_point);
+  const bool other = listed == kNewPunctuation || listed == kKeptMark;
+  return other ? CharClass::other : static_cast<CharClass>(listed);
+}
+
+uint32_t lower_case(uint32_t code_point) {
+  if (code_point < kAsciiClasses.size())
+    return code_point - 'A' < 26 ? code_point - 'A' + 'a' : code_point;
+  static const std::array<LowerRun, kLowerRuns> runs = read_lower_runs();
+  const auto run = std::ranges::lower_bound(runs, code_point, {}, &LowerRun::last);
+  if (run == runs.end() || code_point < run->first) return code_point;
+  const bool has_one = (code_point - run->first) % run->step == 0;
+  return has_one ? code_point + run->change : code_point;
 }
 
 ClassifiedChar classify_any(std::string_view text) {

@@ -1,4 +1,4 @@
-// Classes of characters for the pre-tokenizers (Unicode 15.1).
+// Classes of characters for the pre-tokenizers, and small letters (Unicode 15.1).
 #pragma once
 
 #include <array>
@@ -19,6 +19,13 @@ enum class CharClass : uint8_t {
 };
 
 CharClass char_class(uint32_t code_point);
+// The same as Hugging Face's WordPiece has it, whose tables are of Unicode 8: newer punctuation is
+// `other`; `mark` is only what it drops as an accent (\p{Mn}), any other mark is `other`.
+CharClass bert_class(uint32_t code_point);
+
+// The small letter of a character, or the character itself. U+0130 is the only one with a small
+// letter of two characters; it stays as it is.
+uint32_t lower_case(uint32_t code_point);
 
 // The first character of a text: code point, class and length in bytes. An invalid byte is a
 // character of class `other`; an empty text has class `end` and length 0.

@@ -29,7 +29,7 @@ enum class TokenType : uint8_t {
 // How the text of a normal token is coded.
 enum class TextCoding : uint8_t {
   spaces,  // SentencePiece: UTF-8 with U+2581 for a space; scores say what merges
-  raw,     // the same texts, but a list of merges in place of scores
+  raw,     // the same texts, without scores (BPE of characters, WordPiece)
   bytes,   // GPT-2: one printable character for each byte
 };
 

@@ -105,14 +105,12 @@ void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt) {
   })->group("Input");
 }
 
-void add_prompt_file(CLI::App& app, Prompt& prompt) {
-  add_value(app, "-f,--file", "FILE", "the text is this file, byte for byte; - is standard input",
-            [&prompt](const std::string& text) {
-              if (text.empty()) refuse("-f", "the path of a file", text);
-              take_prompt(prompt, "-f");
-              prompt.file = text;
-            })
-      ->group("Input");
+void add_prompt_file(CLI::App& app, Prompt& prompt, const std::string& description) {
+  add_value(app, "-f,--file", "FILE", description, [&prompt](const std::string& text) {
+    if (text.empty()) refuse("-f", "the path of a file", text);
+    take_prompt(prompt, "-f");
+    prompt.file = text;
+  })->group("Input");
 }
 
 void add_prompt_tokens(CLI::App& app, Prompt& prompt) {

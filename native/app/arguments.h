@@ -43,7 +43,9 @@ void add_model(CLI::App& app, std::string& model);
 void add_model(CLI::App& app, std::string& model,
                const std::function<void(const std::string&)>& other);
 void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt);
-void add_prompt_file(CLI::App& app, Prompt& prompt);
+void add_prompt_file(
+    CLI::App& app, Prompt& prompt,
+    const std::string& description = "the text is this file, byte for byte; - is standard input");
 void add_prompt_tokens(CLI::App& app, Prompt& prompt);
 // How a model at an address is downloaded.
 void add_download_options(CLI::App& app, DownloadOptions& options);

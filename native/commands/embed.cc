@@ -36,20 +36,20 @@ struct EmbedOptions : VectorOptions {
 };
 
 constexpr char kEmbedFooter[] =
-    R"(A vector says what a text is about: texts about the same have a small angle
-between theirs. Prints the numbers of each text on one line, divided by the
-vector's length, so that they read back as the same 32-bit numbers.
+    R"(Texts about the same have vectors with a small angle between them. Prints the
+numbers of each text on a line: the vector divided by its length, with as many
+digits as its 32-bit numbers need.
 
-The text is PROMPT or -p. -f FILE and a pipe have many, one a line; an empty
+The text is PROMPT or -p. -f FILE and a pipe have a text on each line; an empty
 line is a text, too. Texts are computed side by side, and each gives the same
-bits as it does alone. --kind puts before each text what the model's makers
-want before a query or a document ("search_query: "), --prefix another text;
-sluice inspect shows whether a model is one for vectors. A model that writes
-text also makes them, but wasn't trained for it.
+bits as it does alone. --kind puts before each text what the model's makers want
+before a query or a document, as "search_query: "; --prefix puts another text
+there. sluice inspect shows whether a model was made for vectors. A model that
+writes text gives some as well, but they are worse.
 
---npy writes one array [texts, numbers] of 32-bit floats for numpy.load: the
+--npy writes one array [texts, numbers] of 32-bit floats for numpy.load; the
 file appears when all is done. With --json each text is a line
-{"tokens","embedding","norm"}; norm is the vector's length before it was divided.
+{"tokens","embedding","norm"}; norm is the length before the vector was divided.
 
 Examples:
   sluice embed minilm.gguf -p "A dog ran home"
@@ -189,7 +189,7 @@ void add_embed(CLI::App& program, int& status) {
   auto options = std::make_shared<EmbedOptions>();
   CLI::App* app = add_command(program, "embed", "make vectors of texts", kEmbedFooter);
   add_model_and_prompt(*app, options->model, options->prompt);
-  add_prompt_file(*app, options->prompt);
+  add_prompt_file(*app, options->prompt, "texts, one a line; - is standard input");
   add_prompt_tokens(*app, options->prompt);
   add_value(*app, "--kind", "KIND",
             "query or document: put before each text what the model wants there in a search",

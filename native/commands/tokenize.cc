@@ -27,6 +27,7 @@ struct TokenizeOptions {
   DownloadOptions download;
   Prompt prompt;
   bool bos = false;
+  bool eos = false;
   bool special = false;
   bool lines = false;
   bool pieces = false;
@@ -72,6 +73,8 @@ void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOpt
     std::vector<TokenId> ids = encoding.take();
     if (options.bos && first && (!ids.empty() || !more))
       ids = tokenizer.with_prefix(std::move(ids));
+    if (options.eos && !more)
+      ids.insert(ids.end(), tokenizer.suffix().begin(), tokenizer.suffix().end());
     for (const TokenId id : ids) {
       const bool leads = std::exchange(first, false);
       put(pieces ? format("%8d  ", id) + readable(tokenizer, id) + "\n"
@@ -215,6 +218,9 @@ void add_tokenize(CLI::App& program, int& status) {
   add_prompt_file(*app, options->prompt);
   add_flag(*app, "--bos", options->bos,
            "begin with the ids that the model gets before a prompt (BOS)")
+      ->group("Input");
+  add_flag(*app, "--eos", options->eos,
+           "end with the ids that the model gets behind a text that it embeds (EOS, [SEP])")
       ->group("Input");
   add_flag(*app, "--special", options->special,
            "recognize special tokens that are written out in the text")

@@ -1,7 +1,7 @@
 // A tiny model as a folder of a hub has it: config.json, tokenizer.json and weights in safetensors.
 
 /** The bytes of a file of float32 tensors: {name: [shape, numbers]}. */
-function bytes_of_safetensors(tensors) {
+export function bytes_of_safetensors(tensors) {
   const header = {};
   let end = 0;
   for (const [name, [shape, numbers]] of Object.entries(tensors)) {

@@ -47,7 +47,7 @@ const options = {
   ],
   inspect: ['-m', '--json', '-c', '--memory-budget', '--tensor', '--all'],
   convert: ['FOLDER', 'OUT', '--type', '--name', '-t', '--json'],
-  tokenize: ['-m', '-p', '-f', '--json', '--bos', '--special', '--lines', '--pieces'],
+  tokenize: ['-m', '-p', '-f', '--json', '--bos', '--eos', '--special', '--lines', '--pieces'],
   logits: [
     '-m',
     '-p',

@@ -2,6 +2,7 @@
 // whole and as a stream. Any vocabulary is safe to build and to use.
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -46,15 +47,16 @@ MetadataValue bytes_value(std::string_view bytes) {
   return value;
 }
 
-enum class Kind : uint8_t { spm, bytes, raw };
+enum class Kind : uint8_t { spm, bytes, raw, words };
 
 Gguf header(Kind kind, std::string_view pre, const std::vector<std::string>& tokens,
             std::string_view types, std::string_view scores,
             const std::vector<std::string>& merges) {
   Gguf gguf;
-  gguf.metadata.emplace_back("tokenizer.ggml.model", text_value(kind == Kind::spm   ? "llama"
-                                                                : kind == Kind::raw ? "gemma4"
-                                                                                    : "gpt2"));
+  gguf.metadata.emplace_back("tokenizer.ggml.model", text_value(kind == Kind::spm     ? "llama"
+                                                                : kind == Kind::raw   ? "gemma4"
+                                                                : kind == Kind::words ? "bert"
+                                                                                      : "gpt2"));
   gguf.metadata.emplace_back("tokenizer.ggml.pre", text_value(pre));
   gguf.metadata.emplace_back("tokenizer.ggml.tokens", texts_value(tokens));
   gguf.metadata.emplace_back("tokenizer.ggml.token_type", bytes_value(types));
@@ -103,13 +105,50 @@ Tokenizer sound(Kind kind, std::string_view pre) {
   return std::move(*tokenizer);
 }
 
+MetadataValue bool_value(bool value) {
+  MetadataValue out;
+  out.type = ValueType::boolean;
+  out.bytes.push_back(value ? '\1' : '\0');
+  return out;
+}
+
+// WordPiece with tokens for some characters, one of them as it is without its mark.
+Tokenizer sound_words(bool lowercase, bool strip_accents) {
+  std::vector<std::string> tokens = {"[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  std::string types(tokens.size(), 3);
+  for (const std::string text : {"a", "ab", "aba", "A", "e", "\u00e9", "\u1112", "\u1161", "b!"}) {
+    tokens.push_back(std::string(kSpaceSign) + text);
+    tokens.push_back(text);
+  }
+  tokens.push_back(std::string(kSpaceSign) + ".");
+  types.resize(tokens.size(), 1);
+  const std::string scores(tokens.size(), 0);
+  Gguf gguf = header(Kind::words, "", tokens, types, scores, {});
+  gguf.metadata.emplace_back("tokenizer.ggml.normalizer.lowercase", bool_value(lowercase));
+  gguf.metadata.emplace_back("tokenizer.ggml.normalizer.strip_accents", bool_value(strip_accents));
+  auto tokenizer = Tokenizer::from_gguf(gguf);
+  require(tokenizer.has_value());
+  return std::move(*tokenizer);
+}
+
+// Whitespace divides a text: what stands on one side changes nothing on the other.
+void use_words(const Tokenizer& tokenizer, std::string_view text) {
+  std::vector<TokenId> twice = tokenizer.encode(text);
+  const size_t size = twice.size();
+  twice.reserve(2 * size);
+  std::copy_n(twice.begin(), size, std::back_inserter(twice));
+  std::string texts(text);
+  texts.append("\n").append(text);
+  require(tokenizer.encode(texts) == twice);
+}
+
 void use(const Tokenizer& tokenizer, std::string_view text, bool comes_back) {
   for (const bool parse_special : {false, true}) {
     const std::vector<TokenId> ids = tokenizer.encode(text, parse_special);
     Encoding in_slices(tokenizer, text, parse_special, 5);
     while (in_slices.step()) require(in_slices.min_ids() <= ids.size());
     require(in_slices.take() == ids);
-    for (const TokenId id : ids) require(id >= 0 && id < tokenizer.vocab_size());
+    for (const TokenId id : tokenizer.framed(ids)) require(id >= 0 && id < tokenizer.vocab_size());
     const std::string decoded = tokenizer.decode(ids);
     if (comes_back && !parse_special) require(decoded == text);
     TextStream stream(tokenizer, true);
@@ -158,10 +197,19 @@ void use_any_vocabulary(std::string_view input) {
     all_types.resize(tokens.size(), 1);
     all_scores.resize(tokens.size(), 0);
   }
-  const Kind kind = (flags & 1) != 0 ? Kind::spm : (flags & 64) != 0 ? Kind::raw : Kind::bytes;
+  const Kind kind = (flags & 65) == 65  ? Kind::words
+                    : (flags & 1) != 0  ? Kind::spm
+                    : (flags & 64) != 0 ? Kind::raw
+                                        : Kind::bytes;
+  if (kind == Kind::words) {
+    // Each token at the beginning of a word and inside one.
+    const size_t count = tokens.size();
+    for (size_t i = 0; i < count; ++i) tokens.push_back(std::string(kSpaceSign) + tokens[i]);
+    all_types.resize(tokens.size(), 1);
+  }
   Gguf gguf = header(kind, take(input, 9), tokens, all_types, all_scores, merges);
   if ((flags & 16) != 0) {
-    for (const char* key : {"bos", "eos", "eot", "unknown"}) {
+    for (const char* key : {"bos", "eos", "eot", "unknown", "cls", "seperator", "mask"}) {
       MetadataValue id;
       id.type = ValueType::u8;
       id.bytes.push_back(static_cast<char>(take_byte(input)));
@@ -171,10 +219,10 @@ void use_any_vocabulary(std::string_view input) {
   if ((flags & 32) != 0)
     std::erase_if(gguf.metadata, [](auto& e) { return e.first.ends_with("type"); });
   if ((flags & 128) != 0) {
-    MetadataValue yes;
-    yes.type = ValueType::boolean;
-    yes.bytes = "\1";
-    gguf.metadata.emplace_back("tokenizer.ggml.normalizer.nfc", yes);
+    gguf.metadata.emplace_back("tokenizer.ggml.normalizer.nfc", bool_value(true));
+    gguf.metadata.emplace_back("tokenizer.ggml.normalizer.lowercase", bool_value(false));
+    gguf.metadata.emplace_back("tokenizer.ggml.add_eos_token", bool_value(true));
+    gguf.metadata.emplace_back("general.name", text_value("ModernBERT/modern-bert"));
   }
   const auto tokenizer = Tokenizer::from_gguf(gguf);
   if (!tokenizer) {
@@ -196,10 +244,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       sound(Kind::spm, ""),          sound(Kind::bytes, "gpt-2"),  sound(Kind::bytes, "llama-bpe"),
       sound(Kind::bytes, "qwen2"),   sound(Kind::bytes, "qwen35"), sound(Kind::bytes, "smollm"),
       sound(Kind::bytes, "default"), sound(Kind::raw, "")};
+  static const Tokenizer kWords[] = {sound_words(true, true), sound_words(true, false),
+                                     sound_words(false, true), sound_words(false, false)};
   std::string_view input(reinterpret_cast<const char*>(data), size);
-  const size_t which = take_byte(input) % (std::size(kSound) + 2);
+  const size_t which = take_byte(input) % (std::size(kSound) + std::size(kWords) + 2);
   if (which < std::size(kSound)) {
     use(kSound[which], input, true);
+  } else if (which < std::size(kSound) + std::size(kWords)) {
+    const Tokenizer& words = kWords[which - std::size(kSound)];
+    use(words, input, false);
+    use_words(words, input);
   } else {
     use_any_vocabulary(input);
   }

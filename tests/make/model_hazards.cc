@@ -262,8 +262,8 @@ void vocabulary(Cases cases) {
   cases.model("byte_token_too_long", "<0x100>", vocabulary_with(3, "<0x100>"));
 
   cases.level(Level::model, Code::unsupported_model);
-  cases.model("tokenizer_unknown", "bert",
-              [](GgufBuilder& f) { f.kv_string("tokenizer.ggml.model", "bert"); });
+  cases.model("tokenizer_unknown", "t5",
+              [](GgufBuilder& f) { f.kv_string("tokenizer.ggml.model", "t5"); });
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ TEST(Unicode, ClassesOfCharacters) {
   EXPECT_EQ(char_class(0xa0), CharClass::space);
   EXPECT_EQ(char_class(0xbd), CharClass::number);     // one half
   EXPECT_EQ(char_class(0x301), CharClass::mark);      // a combining accent
+  EXPECT_EQ(char_class(0x2e52), CharClass::punctuation);
+  EXPECT_EQ(char_class(0x0903), CharClass::mark);
+  EXPECT_EQ(char_class(0x0301), CharClass::mark);
   EXPECT_EQ(char_class(0x4e00), CharClass::letter);   // in a range that Unicode names as a whole
   EXPECT_EQ(char_class(0x2ebf0), CharClass::letter);  // new in Unicode 15.1
   EXPECT_EQ(char_class(0x105c0), CharClass::other);   // new in Unicode 16

@@ -192,6 +192,22 @@ TEST(Bpe, UnknownPreTokenizerWarnsAndIsDefault) {
   }
 }
 
+TEST(Bpe, NamesOfOnePattern) {
+  const std::map<std::string, Strings> patterns = {
+      {"gpt-2", {"modern-bert", "jina-v1-en", "jina-v2-code", "jina-es", "roberta-bpe", "mellum"}},
+      {"llama-bpe", {"falcon-h1", "jina-v5-nano"}},
+      {"dbrx", {"glm4", "chatglm-bpe"}},
+      {"qwen2", {"f2llmv2", "solar-open"}},
+      {"smollm", {"mellum2", "minerva-7b"}}};
+  for (const auto& [pattern, names] : patterns) {
+    for (const std::string& name : names) {
+      const Tokenizer t = must_build(bpe(name, {}, {}));
+      EXPECT_EQ(texts_of(t.warnings()), Strings{});
+      EXPECT_EQ(t.pre_tokenizer(), pattern) << name;
+    }
+  }
+}
+
 TEST(Bpe, MergesOfAbsentTokensAreSkippedAndCounted) {
   const auto with = [](const Strings& merges) {
     return must_build(bpe("gpt-2", {{"ab"}}, merges));
@@ -475,8 +491,8 @@ TEST(BadVocabulary, IsRefusedWithWhatWasFound) {
   const auto bad = [&](auto change, std::string_view part) {
     expect_error(with(change), Code::bad_file, part);
   };
-  expect_error(with([](auto& f) { f.kv_string("tokenizer.ggml.model", "bert"); }),
-               Code::unsupported_model, "'bert'");
+  expect_error(with([](auto& f) { f.kv_string("tokenizer.ggml.model", "t5"); }),
+               Code::unsupported_model, "'t5'");
   bad([](auto& f) { f.remove("tokenizer.ggml.model"); }, "tokenizer.ggml.model is missing");
   bad([](auto& f) { f.kv_u32("tokenizer.ggml.model", 1); }, "tokenizer.ggml.model");
   bad([](auto& f) { f.remove("tokenizer.ggml.tokens"); }, "tokenizer.ggml.tokens is missing");

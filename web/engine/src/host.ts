@@ -247,7 +247,9 @@ export class EngineHost {
   }
 
   #info(answer: Answer, room: Room): ModelInfo {
-    const info = parseAnswer<ModelInfo>(answer);
+    // What a model makes is left out if it can't be run.
+    const unknown = { makes: [], pooling: null, dimensions: null };
+    const info = { ...unknown, ...parseAnswer<ModelInfo>(answer) };
     info.bytes = info.fileBytes;
     const error = info.supported ? tooLarge(info, room) : null;
     info.fits = info.supported && info.memory !== null && error === null;

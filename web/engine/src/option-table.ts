@@ -34,7 +34,7 @@ export interface SourceOptions {
 
 /** What decides how much memory a model takes. */
 export interface MemoryOptions {
-  /** Size of the context: tokens of prompt and answer together; 1 to 1048576. Default: the model's own, at most 4096. */
+  /** Size of the context: tokens of prompt and answer together; of texts that become vectors, the most that one may have; 1 to 1048576. Default: the model's own, at most 4096. */
   contextSize?: number | undefined;
   /** Worker threads; 1 to 64. Default: one for each core, at most 8; fewer if that decodes faster. */
   threads?: number | undefined;

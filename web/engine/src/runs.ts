@@ -168,7 +168,7 @@ export class Runs {
   }
 
   #tellStatsIfDue(run: Run, handle: SessionHandle): void {
-    if (run.advanced !== null) return run.advanced();
+    if (run.advanced !== null) return;
     if (performance.now() - run.lastStats < STATS_MS) return;
     run.lastStats = performance.now();
     this.hooks.post({ type: 'stats', id: run.id, stats: coreStats(handle) });
@@ -200,6 +200,7 @@ export class Runs {
         if (event.event === 'waiting') {
           // The next bytes start the loop again.
           this.#send(run, handle, tokens);
+          run.advanced?.();
           this.#tellStatsIfDue(run, handle);
           run.prompt?.changed(true);
           return worked;
@@ -223,6 +224,7 @@ export class Runs {
         // While weights may arrive, they are taken between two steps.
       } while (performance.now() < until && !hooks.loading());
       this.#send(run, handle, tokens);
+      run.advanced?.();
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error;
       this.#send(run, handle, tokens);

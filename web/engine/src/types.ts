@@ -436,7 +436,7 @@ export interface ModelInfo {
   types: Record<string, { tensors: number; bytes: number }>;
   /** null if Sluice can't run the file. */
   memory: MemoryPlan | null;
-  /** What the model can make: 'text' (generate, chats), 'vectors' (embed), 'masks' (fillMask). */
+  /** What the model can make: 'text' (generate, chats), 'vectors' (embed), 'masks' (fillMask). Empty if Sluice can't run it. */
   makes: readonly Makes[];
   /** How `embed` makes a vector of a text's tokens, without the option. */
   pooling: Pooling | null;

@@ -185,6 +185,20 @@ describe('embed', () => {
     await engine.close();
   });
 
+  it('fails if a vector is not finite, and goes on', async () => {
+    const engine = await load();
+    const { control } = FakeWorker;
+    for (const texts of [['a'], Array<string>(1000).fill('a')]) {
+      control.badVector = JSON.stringify({
+        ...{ event: 'error', code: 'bad_file', message: 'numbers that are not finite' },
+      });
+      await expect(engine.embed(texts)).rejects.toMatchObject({ code: 'bad_file' });
+      control.badVector = null;
+      expect(await engine.embed('a')).toHaveLength(1);
+    }
+    await engine.close();
+  });
+
   it('fails when the engine is closed or its worker dies', async () => {
     const engine = await load({ needed: Infinity });
     const waiting = engine.embed('a');

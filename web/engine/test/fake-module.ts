@@ -100,6 +100,8 @@ export interface Control extends ChatControl {
   computed: number[];
   /** The texts of each startVectors. */
   groups: number[][][];
+  /** Session.vector answers with this error. */
+  badVector: Answer | null;
   /** What inspect() says that the model makes. */
   makes: Makes[];
   /** EngineHandle.slots. */
@@ -154,6 +156,7 @@ export function makeControl(): Control {
     pending: new Set(),
     computed: [],
     groups: [],
+    badVector: null,
     makes: ['text', 'vectors'],
     slots: [],
     waitedMs: 0,
@@ -428,7 +431,12 @@ class FakeSession implements SessionHandle {
   vectorsDone(): number {
     return this.#vectors.length;
   }
-  vector(index: number, dimensions: number, normalize: boolean): Float32Array<ArrayBuffer> {
+  vector(
+    index: number,
+    dimensions: number,
+    normalize: boolean,
+  ): Float32Array<ArrayBuffer> | Answer {
+    if (this.control.badVector !== null) return this.control.badVector;
     const vector = (this.#vectors[index] as Float32Array).slice(0, dimensions || 4);
     const length = normalize ? Math.hypot(...vector) : 1;
     return Float32Array.from(vector, (number) => number / length);
