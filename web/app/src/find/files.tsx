@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { announcement } from '../announce';
 import { timeLeft } from '../format';
 import { openSheet } from '../model/open';
@@ -124,7 +124,7 @@ function Reading() {
           class="secondary stop"
           disabled={stopping.value}
           onClick={() => {
-            focusSoon('.go-on');
+            stoppedHere = true;
             stopReading();
           }}
         >
@@ -135,10 +135,23 @@ function Reading() {
   }
   if (elsewhere.value) return <p class="note">{words.elsewhere}</p>;
   if (unread.value.length === 0 || coming.value > 0 || loading.value !== null) return null;
+  return <ToRead files={unread.value.length} />;
+}
+
+/** Whether the reader has pressed Stop, which goes away: the focus goes to where it goes on. */
+let stoppedHere = false;
+
+function ToRead({ files }: { files: number }) {
+  const words = findTexts.value;
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    if (stoppedHere) button.current?.focus({ preventScroll: true });
+    stoppedHere = false;
+  }, []);
   return (
     <p class="to-read">
-      {words.toRead(unread.value.length)}{' '}
-      <button type="button" class="secondary go-on" onClick={goOn}>
+      {words.toRead(files)}{' '}
+      <button type="button" class="secondary" ref={button} onClick={goOn}>
         {words.goOn}
       </button>
     </p>

@@ -4,7 +4,7 @@ import { announcement } from '../announce';
 import { does } from '../model/makes';
 import { withEngine } from '../model/use';
 import { begin, busy } from '../run';
-import { t } from '../texts';
+import { masksTexts } from './masks-texts';
 import { prompt } from './prompt';
 
 /** As models of masked words spell it. */
@@ -57,7 +57,7 @@ export function fill(): void {
     });
     if (outcome.kind !== 'done') return;
     const words = (filling.peek()?.masks ?? []).map((all) => all[0]?.word ?? '').join(', ');
-    announcement.value = t.peek().writing.masks.found(words);
+    announcement.value = masksTexts.peek().found(words);
   });
 }
 
@@ -70,7 +70,7 @@ export function choose(mask: number, choice: Choice): void {
     before.value = [...before.peek(), now.text];
     prompt.value = text;
     filling.value = null;
-    announcement.value = t.peek().writing.masks.put(choice.word);
+    announcement.value = masksTexts.peek().put(choice.word);
   });
   fill();
 }

@@ -8,12 +8,13 @@ import { MAX_PROMPT } from '../page/fragment';
 import { busy, run, stop } from '../run';
 import { language, t } from '../texts';
 import { MASK, before, choose, fill, filling, parts, takeBack, type Choice } from './masks-state';
+import { masksTexts } from './masks-texts';
 import { MASKED } from './openings';
 import { prompt } from './prompt';
 
 /** The writing view of a model that fills in masked words: a text with masks, and words to choose from. */
 export function Masks() {
-  const words = t.value.writing.masks;
+  const words = masksTexts.value;
   const field = useRef<HTMLTextAreaElement>(null);
   const masked = parts(prompt.value).length > 1;
   const shown = filling.value?.text === prompt.value ? filling.value : null;
@@ -102,7 +103,7 @@ export function Masks() {
 
 /** The text whose masks are not filled in yet, or all are. */
 function Whole({ masked }: { masked: boolean }) {
-  const words = t.value.writing.masks;
+  const words = masksTexts.value;
   return (
     <>
       <p class="reading">{prompt.value}</p>
@@ -119,7 +120,7 @@ function Whole({ masked }: { masked: boolean }) {
 }
 
 function Examples() {
-  const words = t.value.writing.masks;
+  const words = masksTexts.value;
   return (
     <div class="blank">
       <p class="empty">{words.empty(MASK)}</p>
@@ -153,7 +154,7 @@ function Examples() {
 
 /** The text with a number in the place of each mask, and the words for each. */
 function Filled({ text, masks }: { text: string; masks: Choice[][] }) {
-  const words = t.value.writing.masks;
+  const words = masksTexts.value;
   const heading = useRef<HTMLDivElement>(null);
   // A word was chosen: the focus goes to the words for the next mask.
   useEffect(() => {

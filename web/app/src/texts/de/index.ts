@@ -8,6 +8,7 @@ export { history } from './history';
 export { layers } from './layers';
 export { list } from './list';
 export { markdown } from './markdown';
+export { masks } from './masks';
 export { model } from './model';
 export { notes } from './notes';
 export { page } from './page';

@@ -50,26 +50,6 @@ export const writing = {
   finds: (name: string) => `${name} writes nothing: it finds passages in files.`,
   findWith: 'To Find',
 
-  /** For models that fill in masked words. */
-  masks: {
-    text: 'Text with masks',
-    insert: (mask: string) => `Insert ${mask}`,
-    fill: 'Find words',
-    back: 'Take the last word back',
-    heading: 'Words',
-    empty: (mask: string) =>
-      `Write a text with ${mask} in the place of a word: the words that fit best appear here, to choose from.`,
-    press: 'Press “Find words”.',
-    looking: 'Looking for words',
-    done: 'All masks are filled in.',
-    one: 'word',
-    numbered: (n: number) => `word ${n}`,
-    wordsForOne: 'Choose a word',
-    wordsFor: (n: number) => `Choose word ${n}`,
-    found: (words: string) => `The likeliest: ${words}`,
-    put: (word: string) => `${word} is in the text`,
-  },
-
   /** What of a link could not be used; the name of the part stands before. */
   ignored: {
     longPrompt: (most: number) => `only its first ${most} characters were taken`,
