@@ -94,7 +94,8 @@ export class AppPage {
         /\/later-settings-[\w-]+\.js$/,
         /\/later-writing-[\w-]+\.js$/,
         /\/models-later-[\w-]+\.js$/,
-        /\/later-(?!settings-|writing-)[\w-]+\.js$/,
+        /\/later-find-[\w-]+\.js$/,
+        /\/later-(?!settings-|writing-|find-)[\w-]+\.js$/,
       ];
       return parts.every((part) => names.some((name) => part.test(name)));
     });

@@ -56,6 +56,16 @@ const SHELF = {
     en: 'chat in many languages on a laptop; takes much less memory than its file',
     de: 'Gespräche in vielen Sprachen auf einem Laptop; braucht viel weniger Speicher, als die Datei groß ist',
   },
+  'all-minilm-l6-v2': {
+    first: false,
+    en: 'finding passages in English texts; small and quick',
+    de: 'Stellen in englischen Texten finden; klein und schnell',
+  },
+  'embeddinggemma-300m': {
+    first: false,
+    en: 'finding passages in texts in many languages',
+    de: 'Stellen in Texten in vielen Sprachen finden',
+  },
 };
 
 /** The pages of the terms that bind whoever uses a model. */

@@ -7,8 +7,8 @@ import { keepRate } from './model/rate';
 import { keepHere } from './model/shelf';
 import { start } from './page/link';
 import { keepPage } from './page/offline';
-import { fetchParts, fetchPartsAtRest, fetchWriting } from './page/parts';
-import { view } from './page/view';
+import { fetchFind, fetchParts, fetchPartsAtRest, fetchWriting } from './page/parts';
+import { followModel, view } from './page/view';
 import { startPersonal } from './settings/personal';
 import { language, startLanguage } from './texts/language';
 import '@fontsource-variable/figtree';
@@ -21,6 +21,7 @@ import './styles/front.css';
 import './styles/markdown.css';
 import './styles/kept.css';
 import './styles/writing.css';
+import './styles/find.css';
 import './styles/layers.css';
 import './styles/settings.css';
 import './styles/model.css';
@@ -32,8 +33,9 @@ import './styles/foot.css';
 startPersonal();
 const texts = startLanguage();
 start();
+followModel();
 // What is shown needs a script of its own.
-void (view.peek() === 'talk' ? fetchParts() : fetchWriting());
+void { talk: fetchParts, write: fetchWriting, find: fetchFind }[view.peek()]();
 
 function happened(target: EventTarget, ...events: string[]): Promise<void> {
   return new Promise((resolve) => {

@@ -56,7 +56,7 @@ beforeEach(() => {
   [a, b] = [talkOf('a'), talkOf('b')];
   show(a);
   // Messages can be sent: there is a model, though nothing answers.
-  model.value = {} as Model;
+  model.value = { info: { makes: ['text'], metadata: {} } } as unknown as Model;
 });
 afterEach(() => {
   show(take());

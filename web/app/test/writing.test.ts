@@ -25,7 +25,8 @@ afterEach(() => {
 });
 
 function named(name: string): Model {
-  return { source: BUNDLED, info: { name } } as Model;
+  const info = { name, makes: ['text'], metadata: {} };
+  return { source: BUNDLED, info } as unknown as Model;
 }
 
 /** An engine that writes these words. */

@@ -1,4 +1,5 @@
 import type { CachedModel } from '@sluice/engine';
+import { useEffect } from 'preact/hooks';
 import { bytes, daysAgo } from '../format';
 import { t } from '../texts';
 import {
@@ -13,6 +14,7 @@ import {
   removeAll,
   room,
 } from './kept';
+import { FilesRow, keptFiles, lookAtFiles } from '../find/kept-files';
 import { closeOffer } from '../page/link';
 import { BUNDLED, fromAddress } from './source';
 import { canKeep } from '../device';
@@ -26,16 +28,19 @@ import { Removal } from './removal';
 import { speedShort } from './speed';
 import { loading, model as currentModel, open, paused } from './state';
 
-/** What is kept on this device: the models that were fetched, with what can be done with them. */
+/** What is kept on this device: the models that were fetched, and the files of Find, with what can be done with them. */
 export function KeptModels() {
   const all = kept.value ?? [];
   // What is paused stands above, with its buttons.
   const put = usePart(paused.value?.source ?? BUNDLED);
   const models = all.filter(({ source }) => paused.value === null || source !== put?.source);
   const own = copies.value;
+  const { files, bytes: ofFiles } = keptFiles.value;
+  useEffect(() => void lookAtFiles(), []);
   const total =
     all.reduce((sum, { stored, packed }) => sum + stored + packed, 0) +
-    own.reduce((sum, copy) => sum + copy.bytes, 0);
+    own.reduce((sum, copy) => sum + copy.bytes, 0) +
+    ofFiles;
   const count = all.length + own.length;
   const trouble = refused.value;
   const words = t.value.model.kept;
@@ -46,9 +51,13 @@ export function KeptModels() {
         {words.title}
       </h3>
       <p class="note">
-        {count > 0 ? `${words.total(bytes(total))} ${left}` : canKeep ? words.none : words.never}
+        {count + files > 0
+          ? `${words.total(bytes(total))} ${left}`
+          : canKeep
+            ? words.none
+            : words.never}
       </p>
-      {models.length + own.length > 0 && (
+      {models.length + own.length + files > 0 && (
         <ul>
           {models.map((model) => (
             <Model key={model.source} model={model} />
@@ -56,6 +65,7 @@ export function KeptModels() {
           {own.map((copy) => (
             <CopyRow key={copy.ref} copy={copy} />
           ))}
+          <FilesRow />
         </ul>
       )}
       {count > 1 && (

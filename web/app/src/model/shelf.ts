@@ -26,6 +26,8 @@ export interface ShelfModel {
   id: string;
   name: string;
   chat: boolean;
+  /** An embedding model, with which passages are found. */
+  finds: boolean;
   /** On the short list. */
   first: boolean;
   /** Of those that fit and are quick enough, the highest stands in front; null: never. */
@@ -102,7 +104,14 @@ function modelOf(value: unknown, base: string): ShelfModel[] {
   const rank = typeof recommend === 'number' && Number.isFinite(recommend) ? recommend : null;
   return [
     {
-      ...{ id, name, chat: kind === 'chat', first: first === true, recommend: rank },
+      ...{
+        id,
+        name,
+        chat: kind === 'chat',
+        finds: kind === 'embedding',
+        first: first === true,
+        recommend: rank,
+      },
       ...{ goodFor: bothOf(good_for), licence: textOf(licence), terms, files: [file, ...others] },
     },
   ];
@@ -133,7 +142,8 @@ export function offerOf(model: ShelfModel, { limit, speed }: Device): Offered {
   const fits = (file: ShelfFile): boolean => file.bytes + BESIDES <= limit;
   const smallest = model.files.reduce((a, b) => (b.bytes < a.bytes ? b : a));
   const file = model.files.find(fits) ?? smallest;
-  return { model, file, fits: fits(file), speed: fits(file) ? speed(file) : null };
+  // Tokens are written by chat models only.
+  return { model, file, fits: fits(file), speed: fits(file) && model.chat ? speed(file) : null };
 }
 
 /** The chat model that stands in front; null if there is none. */

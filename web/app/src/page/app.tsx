@@ -10,7 +10,7 @@ import { Dialog } from './dialog';
 import { DropTarget } from './drop-target';
 import { Header } from './header';
 import { Notices } from './notices';
-import { Later, LaterWriting, parts, writingParts } from './parts';
+import { Later, LaterFind, LaterWriting, parts, writingParts } from './parts';
 import { Shortcuts, onKey, toTheField } from './shortcuts';
 import { view } from './view';
 
@@ -26,7 +26,7 @@ export function App() {
     if (!first.current && run.peek() !== 'writing')
       window.scrollTo({ top: 0, behavior: 'instant' });
     first.current = false;
-  }, [talks]);
+  }, [view.value]);
   return (
     <>
       <button type="button" class="skip" onClick={toTheField}>
@@ -37,16 +37,10 @@ export function App() {
         {talks && <List />}
         <main inert={talks && listOpen.value && listOver.value}>
           <Notices />
-          {talks ? (
-            <Later before={<TalkComing />}>{({ TalkView }) => <TalkView />}</Later>
-          ) : (
-            <LaterWriting before={<div class="sheet writing" aria-busy="true" />}>
-              {({ WritingView }) => <WritingView />}
-            </LaterWriting>
-          )}
+          <Shown />
         </main>
       </div>
-      {!talks && writingParts.value !== null && <writingParts.value.Footer />}
+      {view.value === 'write' && writingParts.value !== null && <writingParts.value.Footer />}
       <p class="sr-only" role="status">
         {announcement}
       </p>
@@ -60,6 +54,26 @@ export function App() {
       <DropTarget />
     </>
   );
+}
+
+/** The view that is shown. */
+function Shown() {
+  switch (view.value) {
+    case 'talk':
+      return <Later before={<TalkComing />}>{({ TalkView }) => <TalkView />}</Later>;
+    case 'write':
+      return (
+        <LaterWriting before={<div class="sheet writing" aria-busy="true" />}>
+          {({ WritingView }) => <WritingView />}
+        </LaterWriting>
+      );
+    case 'find':
+      return (
+        <LaterFind before={<div class="sheet finding" aria-busy="true" />}>
+          {({ FindView }) => <FindView />}
+        </LaterFind>
+      );
+  }
 }
 
 /** The list of conversations; its place until its script has come. */

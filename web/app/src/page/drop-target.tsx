@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { t } from '../texts';
 import { openFiles } from './link';
-import { fetchParts } from './parts';
+import { fetchFind, fetchParts } from './parts';
 import { view } from './view';
 import type { Handles } from '../model/source';
 
@@ -10,9 +10,13 @@ function hasFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes('Files') ?? false;
 }
 
-/** A model is opened; in the conversation any other file goes with the message. */
+/** A model is opened; in the conversation any other file goes with the message, and in Find it is read. */
 function take(files: File[], handles: Handles): void {
   const model = files.some(({ name }) => name.toLowerCase().endsWith('.gguf'));
+  if (!model && view.peek() === 'find') {
+    void fetchFind().then((room) => room?.addDropped(files, handles));
+    return;
+  }
   const opens = model || view.peek() === 'write';
   if (opens) openFiles(files, handles);
   // With none, it only takes back what was said of other files.
@@ -53,9 +57,10 @@ export function DropTarget() {
     return () => abort.abort();
   }, []);
   if (!over.value) return null;
+  const { drop, dropAny, dropFind } = t.value.page;
   return (
     <div class="drop" aria-hidden="true">
-      <p>{view.value === 'talk' ? t.value.page.dropAny : t.value.page.drop}</p>
+      <p>{{ talk: dropAny, write: drop, find: dropFind }[view.value]}</p>
     </div>
   );
 }

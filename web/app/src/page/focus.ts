@@ -33,12 +33,12 @@ export function isComposing(event: KeyboardEvent): boolean {
   return event.isComposing || event.keyCode === 229;
 }
 
-/** To the message's field, unless the focus is where the reader put it, or that brings up the screen's keyboard. */
-export function toFieldIfFree(): void {
+/** To the field of the view, unless the focus is where the reader put it, or that brings up the screen's keyboard. */
+export function toFieldIfFree(id = 'draft'): void {
   const at = document.activeElement;
   const free = at === null || at === document.body || at.matches('.view-button, [data-to-field]');
   if (touch.matches || !free || document.querySelector('dialog[open]') !== null) return;
-  document.getElementById('draft')?.focus({ preventScroll: true });
+  document.getElementById(id)?.focus({ preventScroll: true });
 }
 
 /** Back to the message's field, but on the screen's keyboard only if the reader asked for that. */

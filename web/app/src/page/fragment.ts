@@ -17,8 +17,8 @@ export const DEFAULT_PROMPT = 'Once upon a time';
 export const MAX_PROMPT = 20_000;
 
 /** The view that a link asks for. */
-export type LinkedView = 'talk' | 'write';
-export const VIEWS: readonly LinkedView[] = ['talk', 'write'];
+export type LinkedView = 'talk' | 'write' | 'find';
+export const VIEWS: readonly LinkedView[] = ['talk', 'write', 'find'];
 
 export interface PageState {
   prompt: string;

@@ -6,7 +6,7 @@ import { Mark } from './mark';
 import { newConversation } from './parts';
 import { chooseView, view, type View } from './view';
 
-/** The page's head: the list of conversations, the name, the two views, settings. */
+/** The page's head: the list of conversations, the name, the views, settings. */
 export function Header() {
   const { page } = t.value;
   const talks = view.value === 'talk';
@@ -32,6 +32,7 @@ export function Header() {
       <div class="views" role="group" aria-label={page.views}>
         <ViewButton to="talk">{page.talk}</ViewButton>
         <ViewButton to="write">{page.write}</ViewButton>
+        <ViewButton to="find">{page.find}</ViewButton>
       </div>
       <div class="head-right">
         {/* The list has its own. */}

@@ -2,6 +2,6 @@
 export { ConversationList } from '../list/list';
 export { newConversation } from '../list/state';
 export { detailsInWords, foundInWords } from '../model/found-in-words';
-export { attach } from '../talk/attach';
+export { attach, attachText } from '../talk/attach';
 export { startTalk } from '../talk/start';
 export { TalkView } from '../talk/view';

@@ -1,5 +1,5 @@
-// The parts of the page that aren't needed at first: conversations, the sheet of models, the settings; and the writing
-// view. Their scripts come when one of them is wanted, and else when the page is at rest.
+// The parts of the page that aren't needed at first: conversations, the sheet of models, the settings; the writing view; and
+// Find. Their scripts come when one of them is wanted, and else when the page is at rest.
 import { signal, type ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -62,14 +62,20 @@ const writing = room(
   ({ readKept }) => readKept(),
 );
 
+const find = room(
+  () => import('./later-find'),
+  ({ startFind }) => startFind(),
+);
+
 export const parts = most.all;
 export const writingParts = writing.all;
 export const fetchParts = most.fetch;
 export const fetchWriting = writing.fetch;
+export const fetchFind = find.fetch;
 
 /** Fetches them as soon as nobody waits for anything: the network may be gone later. */
 export function fetchPartsAtRest(): void {
-  whenAtRest(() => void Promise.all([fetchParts(), fetchWriting()]), 0);
+  whenAtRest(() => void Promise.all([fetchParts(), fetchWriting(), fetchFind()]), 0);
 }
 
 /** Begins a new conversation, and shows it. */
@@ -91,6 +97,11 @@ export function Later(props: LaterProps<Parts>) {
 /** The same for what needs the writing view's script. */
 export function LaterWriting(props: LaterProps<typeof import('./later-writing')>) {
   return <Within of={writing} {...props} />;
+}
+
+/** The same for what needs the script of Find. */
+export function LaterFind(props: LaterProps<typeof import('./later-find')>) {
+  return <Within of={find} {...props} />;
 }
 
 function Within<All>({ of, before = null, children }: LaterProps<All> & { of: Room<All> }) {

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { apple } from '../device';
 import { closeList, listOpen, listOver } from '../list/open';
+import { does } from '../model/makes';
 import { openSheet } from '../model/open';
 import { busy, stop } from '../run';
 import { openSettings } from '../settings/open';
@@ -8,14 +9,14 @@ import { t } from '../texts';
 import { Dialog } from './dialog';
 import { focusNow, focusSoon } from './focus';
 import { fetchWriting, newConversation } from './parts';
-import { chosenView, view } from './view';
+import { chosenView, view, type View } from './view';
 
 /** Whether the list of shortcuts is open. */
 export const shortcutsOpen = signal(false);
 
 /** Moves to the field of the view that is shown. */
 export function toTheField(): void {
-  focusNow(view.peek() === 'talk' ? 'draft' : 'prompt');
+  focusNow({ talk: 'draft', write: 'prompt', find: 'question' }[view.peek()]);
 }
 
 /** The list's search field, which is there when the list is. */
@@ -46,7 +47,7 @@ export function onKey(event: KeyboardEvent): void {
   else if (key === 'Escape' && busy.value && !dialog) stop();
   else if (dialog) return;
   else if (held && key === 'Enter' && view.value === 'write')
-    void fetchWriting().then((room) => room?.write());
+    void fetchWriting().then((room) => (does.peek() === 'fills' ? room?.fill() : room?.write()));
   else if (held && event.shiftKey && key.toLowerCase() === 'o') newConversation();
   else if (held && !event.shiftKey && key.toLowerCase() === 'k') toTheSearch();
   else if (held && !event.shiftKey && key.toLowerCase() === 'm') openSheet();
@@ -63,16 +64,20 @@ export function Shortcuts() {
   const { page } = t.value;
   const { shift, enter } = page.keys;
   const held = command();
-  const ofView: [string[], string][] =
-    view.value === 'talk'
-      ? [
-          [[enter], page.shortcutSend],
-          [[shift, enter], page.shortcutLine],
-          [['↑'], page.shortcutEdit],
-        ]
-      : [[[held, enter], page.shortcutWrite]];
+  const ofViews: Record<View, [string[], string][]> = {
+    talk: [
+      [[enter], page.shortcutSend],
+      [[shift, enter], page.shortcutLine],
+      [['↑'], page.shortcutEdit],
+    ],
+    write: [[[held, enter], page.shortcutWrite]],
+    find: [
+      [[enter], page.shortcutFind],
+      [['↑', '↓'], page.shortcutHits],
+    ],
+  };
   const rows: [string[], string][] = [
-    ...ofView,
+    ...ofViews[view.value],
     [['Esc'], page.shortcutStop],
     [['/'], page.shortcutField],
     [[held, shift, 'O'], page.shortcutNew],

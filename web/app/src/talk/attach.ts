@@ -6,6 +6,8 @@ import { attachments, refusal, replaceFile, unread } from './state';
 import { talkTexts } from './texts';
 
 const MAX_BYTES = 1_000_000;
+/** Characters of a name. */
+const MOST_NAME = 200;
 
 /** Why a file can't be read, in words; '' with its text. */
 async function readFile(file: File): Promise<{ text: string; why: string }> {
@@ -25,7 +27,10 @@ async function readFile(file: File): Promise<{ text: string; why: string }> {
  * wherever that message is by then. Until then the message can't be sent.
  */
 export async function attach(files: readonly File[]): Promise<void> {
-  const places = files.map(({ name }): Attachment => ({ name: name.slice(0, 200), text: '' }));
+  const places = files.map(({ name }): Attachment => ({
+    name: name.slice(0, MOST_NAME),
+    text: '',
+  }));
   batch(() => {
     refusal.value = '';
     unread.value = new Set([...unread.peek(), ...places]);
@@ -36,6 +41,12 @@ export async function attach(files: readonly File[]): Promise<void> {
     const { text, why } = await readFile(file);
     replaceFile(place, why === '' ? [{ name: place.name, text }] : [], why);
   }
+}
+
+/** Adds a text that is there already, such as a passage that was found. One of the same name is there once. */
+export function attachText(name: string, text: string): void {
+  const others = attachments.peek().filter((had) => had.name !== name);
+  attachments.value = [...others, { name: name.slice(-MOST_NAME), text }];
 }
 
 export function detach(file: Attachment): void {

@@ -3,7 +3,8 @@ import { readingFacts } from '../format';
 import { historyTexts } from '../history/texts';
 import { ModelChip, nextName } from '../model/chip';
 import { LoadLine } from '../model/load-line';
-import { loading, paused, writable } from '../model/state';
+import { loading, model, paused } from '../model/state';
+import { canWrite } from '../model/makes';
 import { openSheet } from '../model/open';
 import { backToField, focusSoon, touch } from '../page/focus';
 import { Icon, IconButton } from '../page/icons';
@@ -297,10 +298,10 @@ function Facts() {
       </p>
     );
   }
-  if (!writable.value) {
+  if (!canWrite.value) {
     return (
       <p class="field-facts">
-        {talk.noModel}{' '}
+        {model.value === null ? talk.noModel : talkTexts.value.noChatModel}{' '}
         <button type="button" class="link" onClick={() => openSheet()}>
           {talk.chooseModel}
         </button>
@@ -329,7 +330,7 @@ function SendButton() {
       aria-label={label}
       aria-describedby={why}
       title={!stops && uncounted.value ? talk.counting : label}
-      disabled={stops ? run.value === 'stopping' : !written.value || !writable.value || waits()}
+      disabled={stops ? run.value === 'stopping' : !written.value || !canWrite.value || waits()}
     >
       <Icon name={stops ? 'stop' : 'up'} />
     </button>

@@ -2,6 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { ChatMessage, Engine } from '@sluice/engine';
 import type { Open } from '../history/library';
+import { does } from '../model/makes';
 import { currentEngine, loading, model, open as load } from '../model/state';
 import { busy } from '../run';
 import { kvBytes } from '../settings/context';
@@ -36,7 +37,10 @@ const said = computed(() => {
   return (last == null ? 0 : last.promptTokens + last.tokens) + written;
 });
 
-export const contextSize = computed(() => model.value?.info.memory?.contextSize ?? 0);
+/** 0: there is no model that writes. */
+export const contextSize = computed(() =>
+  does.value === 'writes' ? (model.value?.info.memory?.contextSize ?? 0) : 0,
+);
 export const used = computed(() => said.value + (field.value?.tokens ?? 0));
 export const nearlyFull = computed(
   () => contextSize.value > 0 && used.value > contextSize.value * NEARLY,

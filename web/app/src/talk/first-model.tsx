@@ -2,6 +2,7 @@ import { useLayoutEffect } from 'preact/hooks';
 import { bytes, ofWhole } from '../format';
 import { doing, factsOf } from '../model/load';
 import { LoadButtons, PausedButtons, usePart } from '../model/load-buttons';
+import { does } from '../model/makes';
 import { nameOf } from '../model/name';
 import { OpenButton, Terms, factsInWords } from '../model/offered';
 import { openSheet, sheetOpen } from '../model/open';
@@ -131,17 +132,21 @@ function Put({ source, progress }: Paused) {
   );
 }
 
-/** What the page can do without a download: converse with no model that is here, but write with it. */
+/** What the page can do without a download: converse with no model that is here, but write or find with it. */
 function Here() {
   const { first } = t.value.talk;
   const current = model.value;
   if (current === null || current.source.kind === 'bundled') return <Story />;
   const name = shownName(current);
+  const finds = does.value === 'finds';
+  const isHere = { writes: first.here, finds: first.finds, fills: first.fills }[
+    does.value ?? 'writes'
+  ];
   return (
     <p class="first-story">
-      {first.here(name)}{' '}
-      <button type="button" class="link" onClick={() => chooseView('write')}>
-        {first.writeWith(name)}
+      {isHere(name)}{' '}
+      <button type="button" class="link" onClick={() => chooseView(finds ? 'find' : 'write')}>
+        {(finds ? first.findWith : first.writeWith)(name)}
       </button>
     </p>
   );

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { fetchShelf } from '../model/shelf';
 import { canTalk } from '../page/view';
-import { writable } from '../model/state';
+import { canWrite } from '../model/makes';
 import { t } from '../texts';
 import { draft, early } from './early';
 import { FirstModel } from './first-model';
@@ -32,7 +32,7 @@ function Suggestions({ send }: { send?: () => void }) {
           <button
             type="button"
             class="suggestion"
-            disabled={!writable.value}
+            disabled={!canWrite.value}
             onClick={() => {
               draft.value = text;
               if (send === undefined) early.value = text;

@@ -19,6 +19,7 @@ import {
   type Message,
 } from '../history/tree';
 import { learnFrom } from '../model/learn';
+import { canWrite } from '../model/makes';
 import { refOf } from '../model/source';
 import {
   chosenModel,
@@ -27,7 +28,6 @@ import {
   modelName,
   problem,
   shownName,
-  writable,
   type Problem,
 } from '../model/state';
 import { onReading, onToken, withEngine } from '../model/use';
@@ -92,8 +92,8 @@ function setFailure(of: Open, why: Problem | null): void {
   failures.value = new Map(why === null ? others : [...others, [id, why]]);
 }
 
-/** Whether the reader can send: nothing is being written, there is a model, and this tab may write. */
-export const sendable = computed(() => !busy.value && writable.value && open.value.writer.value);
+/** Whether the reader can send: nothing is being written, there is a model that writes, and this tab may write. */
+export const sendable = computed(() => !busy.value && canWrite.value && open.value.writer.value);
 
 /** Whether there is a message in the field. It is none before all of its files are read. */
 export const written = computed(() => {

@@ -1,4 +1,5 @@
-import { model, modelName, writable } from '../model/state';
+import { model, modelName } from '../model/state';
+import { canWrite } from '../model/makes';
 import { openSheet } from '../model/open';
 import { canTalk } from '../page/view';
 import { busy } from '../run';
@@ -30,7 +31,7 @@ export function Blank() {
               type="button"
               class="opening"
               lang={stories ? 'en' : undefined}
-              disabled={!writable.value || busy.value}
+              disabled={!canWrite.value || busy.value}
               onClick={() => {
                 prompt.value = text;
                 // This button goes away: the focus is where the text can be stopped.

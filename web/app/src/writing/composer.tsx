@@ -2,10 +2,12 @@ import { useEffect, useRef } from 'preact/hooks';
 import { tokens } from '../format';
 import { ModelChip } from '../model/chip';
 import { LoadLine } from '../model/load-line';
-import { loading, model, resting, writable } from '../model/state';
+import { loading, model, resting, shownName } from '../model/state';
+import { canWrite, does } from '../model/makes';
 import { touch } from '../page/focus';
 import { MAX_PROMPT } from '../page/fragment';
 import { command } from '../page/shortcuts';
+import { chooseView } from '../page/view';
 import { busy, run, stop } from '../run';
 import { SettingsButton } from '../settings/button';
 import { t } from '../texts';
@@ -44,7 +46,7 @@ export function Composer() {
         <button
           type="submit"
           class={busy.value ? 'primary stop' : 'primary'}
-          disabled={run.value === 'stopping' || (!busy.value && !writable.value)}
+          disabled={run.value === 'stopping' || (!busy.value && !canWrite.value)}
         >
           {busy.value ? words.stop : words.write}
         </button>
@@ -95,6 +97,18 @@ function Status() {
       return <p class="state number">{progressInWords()}</p>;
     case 'idle':
       break;
+  }
+  if (model.value !== null && does.value === 'finds') {
+    return (
+      <p class="state">
+        <span>
+          {words.finds(shownName(model.value))}{' '}
+          <button type="button" class="link" onClick={() => chooseView('find')}>
+            {words.findWith}
+          </button>
+        </span>
+      </p>
+    );
   }
   if (model.value === null && loading.value === null) return <p class="state">{words.noModel}</p>;
   if (written.value !== null && written.value.text === '' && written.value.finish !== null)

@@ -2,7 +2,7 @@ import { useSignal, type Signal } from '@preact/signals';
 import { announcement } from '../announce';
 import { copy as toClipboard } from '../clipboard';
 import { tokens } from '../format';
-import { writable } from '../model/state';
+import { canWrite } from '../model/makes';
 import { busy } from '../run';
 import { settings } from '../settings/settings';
 import { t } from '../texts';
@@ -26,7 +26,7 @@ export function Ending() {
           <button
             type="button"
             class="secondary"
-            disabled={!writable.value || busy.value}
+            disabled={!canWrite.value || busy.value}
             onClick={(event) => {
               leave(event.currentTarget);
               goOn();
@@ -39,7 +39,7 @@ export function Ending() {
           type="button"
           class="secondary"
           id="again"
-          disabled={!writable.value || busy.value}
+          disabled={!canWrite.value || busy.value}
           onClick={(event) => {
             leave(event.currentTarget);
             again();

@@ -21,3 +21,17 @@ export const OPENINGS: Readonly<Record<Language, readonly string[]>> = {
     'Liebe Leserin in hundert Jahren,',
   ],
 };
+
+/** With a mask, for models that fill it in. */
+export const MASKED: Readonly<Record<Language, readonly string[]>> = {
+  en: [
+    'Paris is the [MASK] of France.',
+    'After the rain, the [MASK] smelled of [MASK].',
+    'She opened the letter and began to [MASK].',
+  ],
+  de: [
+    'Paris ist die [MASK] von Frankreich.',
+    'Nach dem Regen roch der [MASK] nach [MASK].',
+    'Sie öffnete den Brief und begann zu [MASK].',
+  ],
+};

@@ -4,7 +4,8 @@ import type { Engine, Finish } from '@sluice/engine';
 import { announcement } from '../announce';
 import { tokens } from '../format';
 import { learnFrom } from '../model/learn';
-import { model, modelName, problem, stats, writable, type Model } from '../model/state';
+import { model, modelName, problem, stats, type Model } from '../model/state';
+import { canWrite } from '../model/makes';
 import { onReading, onToken, withEngine } from '../model/use';
 import { settingsText } from '../page/fragment';
 import { begin, busy } from '../run';
@@ -109,7 +110,7 @@ export const further = computed(() => {
 
 /** Writes a text from the prompt on. Waits for a model that is being loaded. */
 export function write(): void {
-  if (busy.value || !writable.value) return;
+  if (busy.value || !canWrite.value) return;
   const { texts: all, at } = texts.value;
   batch(() => {
     texts.value = { texts: all, at: all.length };
@@ -129,7 +130,7 @@ export function again(): void {
 /** Goes on with the text that is shown. What was computed for it is not computed again. */
 export function goOn(): void {
   const so = written.value;
-  if (busy.value || !writable.value || so === null || further.value === null) return;
+  if (busy.value || !canWrite.value || so === null || further.value === null) return;
   const text = further.value.slice(so.prompt.length);
   start({ ...so, text, begun: text.length, finish: null }, further.value, texts.value.at);
 }

@@ -2,11 +2,13 @@
 export { another } from './another';
 export { copy } from './copy';
 export { errors } from './errors';
+export { find } from './find';
 export { found } from './found';
 export { history } from './history';
 export { layers } from './layers';
 export { list } from './list';
 export { markdown } from './markdown';
+export { masks } from './masks';
 export { model } from './model';
 export { notes } from './notes';
 export { page } from './page';

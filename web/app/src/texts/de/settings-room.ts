@@ -112,7 +112,7 @@ export const settingsRoom: typeof english = {
   view: 'Ansicht',
   auto: 'Automatisch',
   themeName: { light: 'Hell', dark: 'Dunkel' },
-  viewName: { talk: 'Gespräch', write: 'Schreiben' },
+  viewName: { talk: 'Gespräch', write: 'Schreiben', find: 'Finden' },
   viewHint: 'Automatisch: ein Gespräch, außer wenn ein Link einen Text bringt.',
   outOfRange: (min, max) => `Eine ganze Zahl von ${min} bis ${max}`,
   wrongMemory: (min, max) =>

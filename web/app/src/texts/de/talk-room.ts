@@ -18,6 +18,7 @@ export const talkRoom: typeof english = {
   pastedAsFile: 'Der lange Text hängt jetzt an der Nachricht',
   pastedBack: 'Ins Feld',
   pastedBackLabel: (name) => `${name} ins Feld setzen`,
+  noChatModel: 'Kein Chat-Modell.',
   goOn: 'Weiter',
   unread: {
     tooLong: (name) => `${name} ist länger als 1 MB, mehr als ein Gespräch fassen kann.`,

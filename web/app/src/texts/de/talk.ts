@@ -25,6 +25,9 @@ export const talk: typeof english = {
     typeMeanwhile: 'Deine erste Nachricht kannst du schon schreiben.',
     here: (name) =>
       `${name} ist da. Es schreibt einen Text weiter, den du beginnst, führt aber keine Gespräche.`,
+    finds: (name) => `${name} ist schon da und findet Stellen in Dateien.`,
+    fills: (name) => `${name} ist schon da und setzt verdeckte Wörter ein.`,
+    findWith: (name) => `Mit ${name} finden`,
     writeWith: (name) => `Mit ${name} schreiben`,
     story: 'Sluice Stories ist schon da, erzählt aber nur Geschichten.',
     tellStory: 'Lass es eine erzählen',

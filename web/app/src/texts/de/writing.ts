@@ -47,10 +47,13 @@ export const writing: typeof english = {
   linkWithoutModel: (name) => `Im Link fehlt das Modell: ${name} ist eine Datei auf diesem Gerät.`,
   linkWithoutPrompt: 'Dieser Text ist zu lang für einen Link.',
 
+  finds: (name) => `${name} schreibt nichts: Es findet Stellen in Dateien.`,
+  findWith: 'Zu Finden',
+
   ignored: {
     longPrompt: (most) => `nur die ersten ${most} Zeichen wurden genommen`,
     address: 'keine http-, https- oder hf-Adresse',
-    view: 'weder write noch talk',
+    view: 'weder write noch talk noch find',
   },
   severalModels:
     'diese Dateien sind mehrere Modelle; wähle eine Datei oder alle Teile eines geteilten Modells',

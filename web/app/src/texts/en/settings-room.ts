@@ -105,7 +105,7 @@ export const settingsRoom = {
   view: 'View',
   auto: 'Automatic',
   themeName: { light: 'Light', dark: 'Dark' },
-  viewName: { talk: 'Conversation', write: 'Writing' },
+  viewName: { talk: 'Conversation', write: 'Writing', find: 'Find' },
   viewHint: 'Automatic: a conversation, unless a link brings a text.',
   // What can't be used
   outOfRange: (min: string, max: string) => `A whole number from ${min} to ${max}`,

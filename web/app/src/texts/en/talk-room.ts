@@ -20,6 +20,8 @@ export const talkRoom = {
   pastedAsFile: 'The long text is attached to the message',
   pastedBack: 'Into the field',
   pastedBackLabel: (name: string) => `Put ${name} into the field`,
+  /** The model in use is none. */
+  noChatModel: 'No chat model.',
   goOn: 'Continue',
   /** Why a file was not attached. */
   unread: {

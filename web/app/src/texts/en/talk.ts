@@ -25,6 +25,9 @@ export const talk = {
     /** Of a model that can't converse. */
     here: (name: string) =>
       `${name} is here. It goes on with a text that you begin, but it can’t hold a conversation.`,
+    finds: (name: string) => `${name}, which is here already, finds passages in files.`,
+    fills: (name: string) => `${name}, which is here already, fills in masked words.`,
+    findWith: (name: string) => `Find with ${name}`,
     writeWith: (name: string) => `Write with ${name}`,
     story: 'Sluice Stories, which is here already, only tells stories.',
     tellStory: 'Let it tell a story',

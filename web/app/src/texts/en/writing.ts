@@ -47,11 +47,14 @@ export const writing = {
     `The link leaves out the model: ${name} is a file on this device.`,
   linkWithoutPrompt: 'This text is too long for a link.',
 
+  finds: (name: string) => `${name} writes nothing: it finds passages in files.`,
+  findWith: 'To Find',
+
   /** What of a link could not be used; the name of the part stands before. */
   ignored: {
     longPrompt: (most: number) => `only its first ${most} characters were taken`,
     address: 'not an http, https or hf address',
-    view: 'neither write nor talk',
+    view: 'neither write, talk nor find',
   },
   severalModels:
     'these files are several models; choose one file, or all the parts of one split model',
