@@ -87,7 +87,9 @@ int write_big(const std::string& dir, const std::string& shape, const std::strin
 }
 
 int write_tiny(const std::string& dir, How how) {
-  for (sluice::TinyModel model : sluice::tiny_models()) {
+  std::vector<sluice::TinyModel> models = sluice::tiny_models();
+  models.insert(models.end(), sluice::tiny_encoders().begin(), sluice::tiny_encoders().end());
+  for (sluice::TinyModel model : models) {
     model.reversed = how.reversed;
     const std::string bytes = build_tiny_model(model);
     const std::string path = dir + "/" + file_name(model.name, how);
