@@ -4,6 +4,8 @@ import type {
   ChatCompletionChunk,
   ChatCompletionRequest,
   CompletionRequest,
+  EmbeddingList,
+  EmbeddingRequest,
   Engine,
   TextCompletion,
   TextCompletionChunk,
@@ -16,7 +18,8 @@ export const answers: [
   (ours: ChatCompletion) => OpenAI.ChatCompletion,
   (ours: ChatCompletionChunk) => OpenAI.ChatCompletionChunk,
   (ours: TextCompletion) => OpenAI.Completion,
-] = [(ours) => ours, (ours) => ours, (ours) => ours];
+  (ours: EmbeddingList) => OpenAI.CreateEmbeddingResponse,
+] = [(ours) => ours, (ours) => ours, (ours) => ours, (ours) => ours];
 
 /** A chunk of a text has no reason before its end, which OpenAI's types don't know. */
 export const ending = (ours: TextCompletionChunk): Omit<OpenAI.Completion, 'choices' | 'usage'> =>
@@ -27,7 +30,8 @@ export const requests: [
   (theirs: OpenAI.ChatCompletionCreateParamsNonStreaming) => ChatCompletionRequest,
   (theirs: OpenAI.ChatCompletionCreateParamsStreaming) => ChatCompletionRequest,
   (theirs: OpenAI.CompletionCreateParamsNonStreaming & { prompt: string }) => CompletionRequest,
-] = [(theirs) => theirs, (theirs) => theirs, (theirs) => theirs];
+  (theirs: OpenAI.EmbeddingCreateParams) => EmbeddingRequest,
+] = [(theirs) => theirs, (theirs) => theirs, (theirs) => theirs, (theirs) => theirs];
 
 /** The loops over both are written alike, with the same options. */
 export async function read(

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import type { Page } from '@playwright/test';
 import { buildSync } from 'esbuild';
+import type { Engine } from '@sluice/engine';
 import type { OpenAI } from 'openai';
 import { expect, test } from './fixtures';
 import { PLAIN_TEMPLATE as TEMPLATE, harness, type LibraryWindow } from './library';
@@ -9,6 +10,7 @@ import { ROOT } from './servers';
 
 declare const window: LibraryWindow & {
   client: OpenAI;
+  engine: Engine;
   /** What the engine was asked, in their order. */
   asked: string[];
 };
@@ -37,6 +39,7 @@ async function open(page: Page, site: { url: string }, url: string, load: object
       const { Engine, createOpenAIFetch } = window.library;
       const engine = await Engine.load(url, { threads: 1, ...load });
       const answer = createOpenAIFetch(() => engine);
+      window.engine = engine;
       window.asked = [];
       window.client = new OpenAI({
         ...{ apiKey: 'none', baseURL: 'http://sluice.local/v1', dangerouslyAllowBrowser: true },
@@ -119,6 +122,52 @@ test('chat, texts, models, log-probabilities and n', async ({ page, site, models
   ]);
 });
 
+test('embeddings, as base64, which the client asks for by itself, and as floats', async ({
+  page,
+  site,
+  models,
+}) => {
+  await open(page, site, models.good('stories.gguf'), {});
+  const found = await page.evaluate(async () => {
+    const { client } = window;
+    const texts = ['Once upon a time', 'The dog ran home.'];
+    const create = async (more: object): Promise<OpenAI.CreateEmbeddingResponse> =>
+      client.embeddings.create({ model: 'stories', input: texts, ...more });
+    const own = await window.engine.embed(texts);
+    const ids = await Promise.all(texts.map((text) => window.engine.tokenize(text)));
+    return {
+      own: own.map(({ embedding }) => Array.from(embedding)),
+      tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
+      usual: await create({}),
+      floats: await create({ encoding_format: 'float' }),
+      coded: await create({ encoding_format: 'base64' }),
+      cut: await create({ dimensions: 16, user: 'u' }),
+      one: await create({ input: texts[1] }),
+      lists: await create({ input: ids }),
+      list: await create({ input: ids[0] }),
+    };
+  });
+  const { own, tokens, usual, floats, coded, cut, one, lists, list } = found;
+  expect(usual).toMatchObject({
+    ...{ object: 'list', usage: { prompt_tokens: tokens, total_tokens: tokens } },
+    data: own.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+  });
+  expect(floats).toEqual(usual);
+  for (const [i, { embedding }] of coded.data.entries()) {
+    const bytes = Buffer.from(embedding as unknown as string, 'base64');
+    const numbers = Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(4 * at));
+    expect(numbers).toEqual(own[i]);
+  }
+  for (const { embedding } of cut.data) {
+    expect(embedding).toHaveLength(16);
+    expect(Math.hypot(...embedding)).toBeCloseTo(1, 5);
+  }
+  expect(one.data.map(({ embedding }) => embedding)).toEqual([own[1]]);
+  expect(lists.data).toHaveLength(2);
+  expect(list.data[0]?.embedding).toEqual(lists.data[0]?.embedding);
+  expect(list.usage.total_tokens).toBeLessThan(tokens);
+});
+
 test('an abort ends the answer, while it runs and while it waits', async ({
   page,
   site,
@@ -199,7 +248,11 @@ test('errors are those of the client', async ({ page, site, models }) => {
       await create({ messages: long }),
       await create({ messages: long, stream: true }),
       await create({ chat_template: '{{ raise_exception("no") }}' }),
-      await errorOf(client.embeddings.create({ model: 'm', input: 'a' })),
+      await errorOf(client.moderations.create({ input: 'a' })),
+      await errorOf(client.embeddings.create({ model: 'm', input: '' })),
+      await errorOf(client.embeddings.create({ model: 'm', input: 'a', dimensions: 100_000 })),
+      await errorOf(client.embeddings.create({ model: 'm', input: 'word '.repeat(200) })),
+      await errorOf(client.embeddings.create({ model: 'm', input: Array<string>(2049).fill('a') })),
       await errorOf(client.models.retrieve('other')),
     ];
     // Long enough that it doesn't end by itself meanwhile.
@@ -213,7 +266,8 @@ test('errors are those of the client', async ({ page, site, models }) => {
     const { usage } = await retried;
     return { refused, usage };
   }, TEMPLATE);
-  const [tools, format, long, stream, template, embeddings, model, busy] = found.refused;
+  const [tools, format, long, stream, template, unknown, ...rest] = found.refused;
+  const [empty, dimensions, tooLong, many, model, busy] = rest;
   const bad = { name: 'BadRequestError', status: 400, type: 'invalid_request_error' };
   expect(tools).toMatchObject({ ...bad, code: 'invalid_argument', param: 'tools' });
   expect(format).toMatchObject({ ...bad, param: 'response_format' });
@@ -223,7 +277,11 @@ test('errors are those of the client', async ({ page, site, models }) => {
     ...bad,
     message: expect.stringContaining('raise_exception: no'),
   });
-  expect(embeddings).toMatchObject({ name: 'NotFoundError', status: 404, code: 'unknown_url' });
+  expect(unknown).toMatchObject({ name: 'NotFoundError', status: 404, code: 'unknown_url' });
+  for (const one of [empty, many])
+    expect(one).toMatchObject({ ...bad, code: 'invalid_argument', param: 'input' });
+  expect(dimensions).toMatchObject({ ...bad, code: 'invalid_argument', param: 'dimensions' });
+  expect(tooLong).toMatchObject({ ...bad, code: 'context_length_exceeded' });
   expect(model).toMatchObject({ name: 'NotFoundError', code: 'model_not_found', param: 'model' });
   expect(busy).toMatchObject({ name: 'RateLimitError', status: 429, code: 'busy' });
   expect(found.usage?.completion_tokens).toBe(3);

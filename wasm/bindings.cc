@@ -17,8 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "api/embedding_prompts.h"
+#include "api/fill_mask.h"
 #include "api/inspect.h"
 #include "api/json.h"
+#include "api/text_ids.h"
+#include "api/vectors.h"
 #include "base/utf8.h"
 #include "chat/chat_template.h"
 #include "chat/reuse.h"
@@ -28,6 +32,7 @@
 #include "gguf/model_parser.h"
 #include "quant/packed_layout.h"
 #include "reply/reply_prompt.h"
+#include "session/results.h"
 #include "text/tokenizer.h"
 #include "weights/packed_copy.h"
 #include "weights/want.h"
@@ -211,6 +216,17 @@ class EngineHandle : private PackedKeeper {
     return has_tokenizer() ? token_bytes_json(engine_->tokenizer(), to_ids(ids)) : header_missing();
   }
 
+  // Only once has_tokenizer(), as the next.
+  std::string text_prefix(bool query) const {
+    const EmbeddingPrompts prompts = embedding_prompts(engine_->header());
+    return std::string(query ? prompts.query : prompts.document);
+  }
+  val text_ids(const val& ids, uint32_t most) const {
+    std::vector<TokenId> all = tokenizer().framed(to_ids(ids));
+    if (most > 0) truncate_ids(tokenizer(), most, all);
+    return copy_of<TokenId>(all);
+  }
+
   std::string stats() const { return stats_json(engine_ ? engine_->stats() : Stats{}); }
   Engine& engine() const { return *engine_; }  // only once has_tokenizer()
 
@@ -331,6 +347,41 @@ class SessionHandle {
   std::string start_logits(const val& ids, double batch) {
     return answer(session_->start_logits(to_ids(ids), static_cast<int64_t>(to_u64(batch))));
   }
+  // `ids`: of all texts, one after the other.
+  std::string start_vectors(const val& ids, const val& lengths, int32_t pooling) {
+    const std::vector<TokenId> all = to_ids(ids);
+    std::vector<std::vector<TokenId>> texts;
+    std::span<const TokenId> left(all);
+    for (const int32_t length : to_ids(lengths)) {
+      const auto size = static_cast<size_t>(std::max(length, 0));
+      const std::span<const TokenId> text = left.first(std::min(size, left.size()));
+      texts.emplace_back(text.begin(), text.end());
+      left = left.subspan(text.size());
+    }
+    return answer(session_->start_vectors(std::move(texts), static_cast<Pooling>(pooling)));
+  }
+  uint32_t vectors_done() const { return static_cast<uint32_t>(session_->vectors_done()); }
+  // One of vectors_done(). `dimensions`: 0 for all.
+  val vector(uint32_t index, uint32_t dimensions, bool normalize) const {
+    const std::span<const float> all = session_->vectors();
+    const size_t width = all.size() / std::max<size_t>(session_->vectors_done(), 1);
+    const auto size = vector_size(static_cast<int64_t>(width), dimensions);
+    if (!size) return val(error_json(size.error()));
+    std::vector<float> vector(*size);
+    const auto length = finish_vector(all.subspan(index * width, width), normalize, vector);
+    if (!length) return val(error_json(length.error()));
+    return copy_of<float>(vector);
+  }
+  std::string start_masks(const EngineHandle& engine, const val& ids) {
+    auto masked = masked_ids(engine.tokenizer(), to_ids(ids));
+    if (!masked) return error_json(masked.error());
+    masked_ = std::move(*masked);
+    return answer(session_->start_results(masked_.ids, 0, {.logits = {.chosen = masked_.masks}}));
+  }
+  std::string masks(const EngineHandle& engine, int32_t top) const {
+    return fill_mask_json(engine.tokenizer(), masked_, "",
+                          mask_tops(masked_, session_->logits(), top));
+  }
   std::string step() {
     const Result<Event> event = session_->step();
     if (!event) return error_json(event.error());
@@ -369,6 +420,7 @@ class SessionHandle {
   }
   std::unique_ptr<Session> session_;
   GenerateOptions defaults_;
+  MaskedText masked_;  // of start_masks()
 };
 
 uint32_t PromptHandle::reusable(const SessionHandle& session) const {
@@ -523,6 +575,8 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("detokenize", &EngineHandle::detokenize)
       .function("applyTemplate", &EngineHandle::apply_template)
       .function("tokenBytes", &EngineHandle::token_bytes)
+      .function("textPrefix", &EngineHandle::text_prefix)
+      .function("textIds", &EngineHandle::text_ids)
       .function("stats", &EngineHandle::stats);
   emscripten::class_<PromptHandle>("Prompt")
       .constructor<const EngineHandle&>()
@@ -538,6 +592,11 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("startReply", &SessionHandle::start_reply)
       .function("resume", &SessionHandle::resume)
       .function("startLogits", &SessionHandle::start_logits)
+      .function("startVectors", &SessionHandle::start_vectors)
+      .function("vectorsDone", &SessionHandle::vectors_done)
+      .function("vector", &SessionHandle::vector)
+      .function("startMasks", &SessionHandle::start_masks)
+      .function("masks", &SessionHandle::masks)
       .function("step", &SessionHandle::step)
       .function("cancel", &SessionHandle::cancel)
       .function("running", &SessionHandle::running)

@@ -104,6 +104,10 @@ export interface EngineHandle {
   ): Answer;
   /** [[byte,..],..]: the bytes that each token stands for, of a control token its name. */
   tokenBytes(ids: ArrayLike<number>): Answer;
+  /** What the model wants before a query, or else before a document, for vectors; '' for nothing. See core/api/embedding_prompts.h. */
+  textPrefix(query: boolean): string;
+  /** The ids of a text, of which these are the text's own, with those that the model wants around it; cut to `most`, 0: not cut. */
+  textIds(ids: ArrayLike<number>, most: number): Int32Array;
   /** stats_json. */
   stats(): string;
   delete(): void;
@@ -146,6 +150,19 @@ export interface SessionHandle {
   /** Replies to the prompt. Reasoning is ended after `thinkingTokens`; -1: it is not. See Session::start_reply. */
   startReply(prompt: PromptHandle, options: string, thinkingTokens: number): Answer;
   startLogits(ids: ArrayLike<number>, batch: number): Answer;
+  /**
+   * Computes a vector of each text. `ids`: of all texts, one after the other; `lengths`: of each. `pooling`: 0 as the file says,
+   * 1 mean, 2 first, 3 last.
+   */
+  startVectors(ids: ArrayLike<number>, lengths: ArrayLike<number>, pooling: number): Answer;
+  /** How many vectors are done. */
+  vectorsDone(): number;
+  /** A vector that is done, cut to `dimensions` (0: all), and divided by its length if it shall be; or an error. */
+  vector(index: number, dimensions: number, normalize: boolean): Float32Array<ArrayBuffer> | Answer;
+  /** Computes what may stand at the masks among these ids. */
+  startMasks(engine: EngineHandle, ids: ArrayLike<number>): Answer;
+  /** {"masks":[{"position":..,"top":[{"id":..,"token":..,"logprob":..},..]},..],..}, once that is done. */
+  masks(engine: EngineHandle, top: number): Answer;
   /** Goes on where the last run ended. */
   resume(options: string): Answer;
   /** event_json, or an error. */

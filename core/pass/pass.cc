@@ -261,7 +261,7 @@ bool Pass::add_output(PassState& pass, int64_t first, int64_t n, float* sums) {
   const int64_t width = model_.config().n_embd;
   const Input rows = shared_.rows_of(width);
   std::array<int64_t, kBlockTokens> tokens;
-  std::iota(tokens.begin(), tokens.begin() + n, first);
+  std::iota(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n), first);
   if (!run_output(pass, std::span(tokens).first(static_cast<size_t>(n)), rows.x, width))
     return false;
   size_t text = text_of(pass.texts, first);

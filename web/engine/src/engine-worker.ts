@@ -3,7 +3,10 @@ import { EngineHost } from './host.js';
 import { openModule } from './module.js';
 import type { ToEngine } from './protocol.js';
 
-const host = new EngineHost((message) => globalThis.postMessage(message), openModule);
+const host = new EngineHost(
+  (message, transfer = []) => globalThis.postMessage(message, { transfer }),
+  openModule,
+);
 
 // If the worker's policy forbids compiling, Firefox can't deliver the compiled code. No other message can fail like this.
 globalThis.addEventListener('messageerror', () => host.handle({ type: 'code', code: null }));

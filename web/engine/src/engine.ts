@@ -49,9 +49,28 @@ import type {
   Token,
   TokenizeOptions,
 } from './types.js';
+import {
+  embed,
+  fillMask,
+  refusal,
+  similar,
+  type TextCallHooks,
+  type VectorsMessage,
+} from './vectors/calls.js';
+import { makeEmbeddings, type Embeddings } from './vectors/openai.js';
+import type {
+  Embedding,
+  EmbedOptions,
+  EmbedTexts,
+  FilledMask,
+  FillMaskOptions,
+  Match,
+  SimilarOptions,
+} from './vectors/types.js';
 import { Workers, type OpenRequest } from './workers.js';
 
 interface PendingAnswer {
+  hear?: ((message: VectorsMessage) => void) | undefined;
   resolve(value: Value): void;
   reject(error: unknown): void;
 }
@@ -101,6 +120,8 @@ export class Engine implements AsyncDisposable {
   readonly #timelines = new Set<Timeline>();
   readonly #runs = new Map<number, RunOwner>();
   readonly #chat: Chat;
+  readonly #texts: TextCallHooks;
+  readonly #embeddings: Embeddings;
   #nextSession = 1;
   readonly #flavour: EngineStats['flavour'];
   readonly #notes: Note[];
@@ -130,11 +151,18 @@ export class Engine implements AsyncDisposable {
     this.#timelines.add(this.#own);
     const hooks: ChatHooks = {
       ...this.#runHooks(),
+      admit: () => this.#admitText(),
       figures: (figures, finish) => this.#own.chatted(figures, finish),
       note: (notes) => addNotes(this.#notes, notes),
       info: () => this.info,
     };
     this.#chat = new Chat(hooks, options.queueLimit ?? Infinity);
+    this.#texts = {
+      admit: () => this.#admit(),
+      info: () => this.info,
+      ask: (message, signal, hear) => this.#request(message, signal, undefined, hear),
+    };
+    this.#embeddings = makeEmbeddings(this.#texts);
     this.#view = new LoadView(options, source);
     bindMembers(this);
   }
@@ -252,6 +280,9 @@ export class Engine implements AsyncDisposable {
         this.#take(message.id)?.reject(error);
         break;
       }
+      case 'vectors':
+        this.#pending.get(message.id)?.hear?.(message);
+        break;
       case 'result':
         addNotes(this.#notes, message.notes ?? []);
         this.#take(message.id)?.resolve(message.value);
@@ -299,10 +330,18 @@ export class Engine implements AsyncDisposable {
       : new SluiceError('closed', 'this engine is closed; load the model again');
   }
 
+  /** Throws if the engine has ended, or if its model makes no text. */
+  #admitText(): void {
+    this.#admit();
+    if (!this.info.makes.includes('text')) throw refusal(this.info, 'text', 'makes no text');
+  }
+
+  /** `of`: the timeline whose run it is. `hear` gets the vectors that come before the result. */
   #request(
     message: (id: number) => ToEngine,
     signal: AbortSignal | undefined,
     of?: Timeline,
+    hear?: (message: VectorsMessage) => void,
   ): Promise<Value> {
     if (signal?.aborted) throw abortReason(signal);
     this.#admit();
@@ -315,6 +354,7 @@ export class Engine implements AsyncDisposable {
         reject(reason);
       });
       this.#pending.set(id, {
+        hear,
         resolve: (value) => (release(), resolve(value)),
         reject: (error) => (release(), reject(error)),
       });
@@ -346,6 +386,7 @@ export class Engine implements AsyncDisposable {
   #hooks(): TimelineHooks {
     return {
       ...this.#runHooks(),
+      admitText: () => this.#admitText(),
       request: (message, signal, of) => this.#request(message, signal, of),
       openTimeline: (from) => this.#openTimeline(from),
       forget: (timeline) => {
@@ -438,6 +479,40 @@ export class Engine implements AsyncDisposable {
   /** Text completions, as in OpenAI's older API: `engine.completions.create({ prompt })`. */
   get completions(): Completions {
     return this.#chat.completions;
+  }
+
+  /**
+   * The vectors of texts, in the list's order: `[{ embedding, tokens }]`. Texts of similar meaning have vectors of similar
+   * direction, if the model was trained for it. Any model can do it. Texts are computed side by side, beside what else the engine
+   * does; calls wait for each other. Each vector is the same as if its text were computed alone.
+   */
+  embed(texts: EmbedTexts, options: EmbedOptions = {}): Promise<Embedding[]> {
+    return embed(this.#texts, texts, options);
+  }
+
+  /**
+   * How near texts are to a query, the nearest first: `[{ index, score, text }]`. In place of the texts there may be vectors that
+   * `embed` gave for them, with `kind: 'document'`.
+   */
+  similar(
+    query: string,
+    texts: EmbedTexts | readonly Float32Array[],
+    options: SimilarOptions = {},
+  ): Promise<Match[]> {
+    return similar(this.#texts, query, texts, options);
+  }
+
+  /**
+   * The likeliest tokens for each mask in a text, in the order of the masks: `[{ position, top: [{ id, token, logprob }] }]`. The
+   * text names the model's mask token, as in 'Paris is the [MASK] of France.' Needs a model of masked words (`info.makes`).
+   */
+  fillMask(text: string, options: FillMaskOptions = {}): Promise<FilledMask[]> {
+    return fillMask(this.#texts, text, options);
+  }
+
+  /** Embeddings, as in OpenAI's client: `engine.embeddings.create({ input })`. */
+  get embeddings(): Embeddings {
+    return this.#embeddings;
   }
 
   /** The token ids of the text, without the tokens that the model expects before a prompt. */

@@ -24,7 +24,9 @@ import { Pool } from './pool.js';
 import type { CoreStats, FlavourFiles, FromEngine, StateRequest, ToEngine } from './protocol.js';
 import { Runs, SLICE_MS, coreStats, type NewRun, type RunTimeline } from './runs.js';
 import { SessionFiles } from './session-files.js';
-import type { ModelInfo } from './types.js';
+import type { Logits, ModelInfo } from './types.js';
+import { TextRuns } from './vectors/text-runs.js';
+import type { FilledMask } from './vectors/types.js';
 import { WeightsNews } from './weights-view.js';
 
 const PROGRESS_MS = 50;
@@ -70,6 +72,7 @@ export class EngineHost {
   readonly #runs: Runs;
   #chats: ChatSessions | null = null;
   #encodings: Encodings | null = null;
+  #texts: TextRuns | null = null;
   #files: SessionFiles | null = null;
   #kept: KeptStates | null = null;
   /** The chat whose state is being restored. */
@@ -90,7 +93,7 @@ export class EngineHost {
   readonly #ticks = new MessageChannel();
 
   constructor(
-    readonly post: (message: FromEngine) => void,
+    readonly post: (message: FromEngine, transfer?: Transferable[]) => void,
     readonly openModule: (
       files: FlavourFiles,
       pool: Pool,
@@ -151,6 +154,7 @@ export class EngineHost {
       this.#kept?.end();
       this.#runs.remove(CHAT_SESSION);
       this.#chats?.end();
+      this.#texts?.end();
       this.#runs.end();
       this.#opening?.delete();
     }
@@ -243,7 +247,9 @@ export class EngineHost {
   }
 
   #info(answer: Answer, room: Room): ModelInfo {
-    const info = parseAnswer<ModelInfo>(answer);
+    // What a model makes is left out if it can't be run.
+    const unknown = { makes: [], pooling: null, dimensions: null };
+    const info = { ...unknown, ...parseAnswer<ModelInfo>(answer) };
     info.bytes = info.fileBytes;
     const error = info.supported ? tooLarge(info, room) : null;
     info.fits = info.supported && info.memory !== null && error === null;
@@ -282,6 +288,10 @@ export class EngineHost {
     const spare = (): boolean => this.#kept?.spare() === true;
     this.#chats = new ChatSessions(module, engine, info.memory, spare);
     this.#encodings = new Encodings(module, engine, (id, value) => this.#result(id, value));
+    this.#texts = new TextRuns(module, engine, info, this.#runs, {
+      post: this.post,
+      result: (id, value) => this.#result(id, value),
+    });
     const notes = JSON.parse(engine.notes()) as Note[];
     const streams =
       info.memory === null || room.budget === null ? null : budgetNote(info.memory, room.budget);
@@ -321,7 +331,8 @@ export class EngineHost {
 
   /** Schedules a slice if there is work that may have waited. */
   #scheduleAny(): void {
-    if (this.#runs.any || this.#files?.busy === true || this.#kept?.busy === true) this.#schedule();
+    const { busy } = this.#texts ?? {};
+    if (this.#runs.any || busy || this.#files?.busy || this.#kept?.busy) this.#schedule();
   }
 
   #makeFiles(opened: OpenModule, engine: EngineHandle): SessionFiles {
@@ -362,12 +373,12 @@ export class EngineHost {
               ? timeline.handle.startText(prompt, options)
               : timeline.handle.startIds(prompt, options),
           );
-          return this.#begin(timeline, { id, kind: 'generate' }, message.progress);
+          return this.#begin(timeline, { id }, message.progress);
         }
         case 'resume': {
           const timeline = this.#runs.get(message.session);
           check(timeline.handle.resume(message.options));
-          return this.#begin(timeline, { id: message.id, kind: 'generate' }, false);
+          return this.#begin(timeline, { id: message.id }, false);
         }
         case 'save':
           return this.#files?.save(message.id, this.#runs.get(message.session).handle);
@@ -379,8 +390,16 @@ export class EngineHost {
           const { session, id, ids, batch, top } = message;
           const timeline = this.#runs.get(session);
           check(timeline.handle.startLogits(ids, batch));
-          return this.#begin(timeline, { id, kind: 'logits', top }, false);
+          const tell = (handle: SessionHandle): void => {
+            const value = parseAnswer<Logits>(handle.logits(top));
+            this.post({ type: 'result', id, value, stats: coreStats(handle) });
+          };
+          return this.#begin(timeline, { id, tell }, false);
         }
+        case 'embed':
+        case 'fillMask':
+          this.#texts?.add(message);
+          return this.#schedule();
         case 'openSession': {
           const module = this.#module as SluiceModule;
           const from = message.from === null ? null : this.#runs.find(message.from);
@@ -468,10 +487,14 @@ export class EngineHost {
       if (copy === null) this.#kept?.release(hold);
       else this.#kept?.keep(hold, copy);
     };
-    this.#begin(timeline, { id, kind: 'chat', dress, again, ended }, progress);
+    this.#begin(timeline, { id, dress, again, ended }, progress);
   }
 
-  #result(id: number, value: string | number | number[] | Blob, notes: Note[] = []): void {
+  #result(
+    id: number,
+    value: string | number | number[] | Blob | FilledMask[],
+    notes: Note[] = [],
+  ): void {
     this.post({ type: 'result', id, value, stats: this.#stats(), notes });
   }
 
@@ -500,7 +523,7 @@ export class EngineHost {
       this.post({ type: 'done', id, finish: 'aborted', stats: this.#stats() });
       this.#schedule();
     }
-    if (this.#runs.cancel(id)) this.#moved();
+    if (this.#texts?.cancel(id) === true || this.#runs.cancel(id)) this.#moved();
   }
 
   #schedule(): void {
@@ -516,6 +539,8 @@ export class EngineHost {
     do texts.step();
     while (texts.any && performance.now() < until && !this.#runs.any);
     if (texts.any) this.#schedule();
+    this.#texts?.slice(until);
+    if (this.#texts?.busy === true) this.#schedule();
     if (this.#files?.busy === true) {
       if (this.#files.slice()) this.#schedule();
       // Computing the model's identity may want more weights now.

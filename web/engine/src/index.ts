@@ -51,6 +51,21 @@ export type { DownloadReason, Facts, NotKeptReason } from './facts.js';
 export { NOTE_CODES, type Audience, type Note, type NoteCode } from './notes.js';
 export { GENERATE_RULES, LOAD_RULES, type Rule, type RuleKind } from './option-table.js';
 export { states } from './states.js';
+export type { Embeddings } from './vectors/openai.js';
+export type {
+  Embedding,
+  EmbeddingList,
+  EmbeddingRequest,
+  EmbedOptions,
+  EmbedProgress,
+  EmbedTexts,
+  FilledMask,
+  FillMaskOptions,
+  Makes,
+  Match,
+  Pooling,
+  SimilarOptions,
+} from './vectors/types.js';
 export { readAddress, type AddressProblem, type TypedAddress } from './typed-address.js';
 export type {
   AsyncStream,

@@ -164,7 +164,7 @@ function insteadOf(name: string, known: string[]): string {
 }
 
 /** Checks each option against its rule. Returns a copy without the undefined ones; each value is read once. */
-function takeOptions<T extends object>(options: T, rules: Record<string, Rule>): T {
+export function takeOptions<T extends object>(options: T, rules: Record<string, Rule>): T {
   const list = reading('the options object', () => Array.isArray(options));
   if (typeof options !== 'object' || options === null || list) {
     throw invalid(`the options are ${show(options)}; give an object`);

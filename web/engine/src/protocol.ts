@@ -6,6 +6,7 @@
 import type { ErrorData } from './errors.js';
 import type { Note } from './notes.js';
 import type { Wants } from './outstanding.js';
+import type { FilledMask, Pooling } from './vectors/types.js';
 import type {
   DecodeRate,
   EngineStats,
@@ -150,6 +151,23 @@ export type ToEngine =
       progress: boolean;
       state: StateRequest | null;
     }
+  /** Computes vectors, which come in 'vectors' messages; answered with the number of all tokens. */
+  | {
+      type: 'embed';
+      id: number;
+      /** Texts, or ids. */
+      texts: readonly (string | readonly number[])[];
+      pooling: Pooling | 'file';
+      normalize: boolean;
+      /** 0: all. */
+      dimensions: number;
+      kind: 'query' | 'document' | '';
+      /** Before each text; null: what `kind` says. */
+      prefix: string | null;
+      truncate: boolean;
+    }
+  /** `texts`: one. Answered with FilledMask[]. */
+  | { type: 'fillMask'; id: number; texts: readonly [string]; top: number; truncate: false }
   | { type: 'cancel'; id: number }
   /** Pauses a run while its reader's queue is full, and resumes it. */
   | { type: 'hold'; id: number; on: boolean }
@@ -191,11 +209,19 @@ export type FromEngine =
   | { type: 'tokens'; id: number; tokens: ChatToken[]; stats: CoreStats }
   /** A request of the type 'chat' is being computed. `dropped`: messages. `reasoning`: the model has marks of reasoning. */
   | ({ type: 'chatBegun'; id: number } & ChatBegun)
+  /** Of 'embed': the next vectors, in the texts' order, and the tokens of each text. `computed`: tokens so far. */
+  | {
+      type: 'vectors';
+      id: number;
+      vectors: Float32Array<ArrayBuffer>[];
+      lengths: number[];
+      computed: number;
+    }
   | { type: 'done'; id: number; finish: Finish; stats: CoreStats }
   | {
       type: 'result';
       id: number;
-      value: string | number | number[] | Blob | Logits;
+      value: string | number | number[] | Blob | Logits | FilledMask[];
       stats: CoreStats;
       notes?: Note[];
     }

@@ -4,7 +4,7 @@ import { parseAnswer } from './answers.js';
 import { SluiceError, toErrorData } from './errors.js';
 import { PromptNews } from './prompt-news.js';
 import type { ChatToken, CoreStats, FromEngine } from './protocol.js';
-import type { Finish, Logits } from './types.js';
+import type { Finish } from './types.js';
 
 export const SLICE_MS = 10;
 /** How often a run sends its figures while it has no tokens to send. */
@@ -18,8 +18,6 @@ type StepEvent =
 
 export interface Run {
   id: number;
-  kind: 'generate' | 'logits' | 'chat';
-  top: number;
   /** The page's queue has no room for more tokens. */
   held: boolean;
   /** The run is paused. Only after a token, where it keeps nothing that other runs wait for. */
@@ -35,13 +33,17 @@ export interface Run {
   dress: ((tokens: ChatToken[]) => void) | null;
   /** Restarts the run after an error; false: it can't. */
   again: ((error: SluiceError) => boolean) | null;
+  /** Reports its end in its own way, in place of 'done'. It may delete the session. */
+  tell: ((handle: SessionHandle) => void) | null;
+  /** Called after each slice that did not end it; then 'stats' messages are left out. */
+  advanced: (() => void) | null;
   /** Called after its end was reported: normally, or with an error. */
   ended: ((normally: boolean) => void) | null;
 }
 
 /** The fields of a new run. */
-export type NewRun = Pick<Run, 'id' | 'kind'> &
-  Partial<Pick<Run, 'top' | 'dress' | 'again' | 'ended'>>;
+export type NewRun = Pick<Run, 'id'> &
+  Partial<Pick<Run, 'dress' | 'again' | 'tell' | 'advanced' | 'ended'>>;
 
 export interface RunTimeline {
   readonly handle: SessionHandle;
@@ -116,8 +118,8 @@ export class Runs {
     // Its figures are sent with its tokens, or after its first slice. A message now would keep the page's thread, and so
     // a core, busy for a good part of a short prompt.
     const run: Run = {
-      ...{ top: 0, held: false, rests: false, dress: null, again: null, ended: null },
-      ...{ lastStats: -Infinity, prompt: null, sent: 0, skip: 0 },
+      ...{ held: false, rests: false, dress: null, again: null, tell: null, advanced: null },
+      ...{ ended: null, lastStats: -Infinity, prompt: null, sent: 0, skip: 0 },
       ...begun,
     };
     timeline.run = run;
@@ -166,6 +168,7 @@ export class Runs {
   }
 
   #tellStatsIfDue(run: Run, handle: SessionHandle): void {
+    if (run.advanced !== null) return;
     if (performance.now() - run.lastStats < STATS_MS) return;
     run.lastStats = performance.now();
     this.hooks.post({ type: 'stats', id: run.id, stats: coreStats(handle) });
@@ -197,6 +200,7 @@ export class Runs {
         if (event.event === 'waiting') {
           // The next bytes start the loop again.
           this.#send(run, handle, tokens);
+          run.advanced?.();
           this.#tellStatsIfDue(run, handle);
           run.prompt?.changed(true);
           return worked;
@@ -212,13 +216,15 @@ export class Runs {
         } else if (event.event === 'done') {
           this.#send(run, handle, tokens);
           timeline.run = null;
-          this.#tellDone(run, handle, event.finish);
+          if (run.tell !== null) run.tell(handle);
+          else this.#tellDone(run, handle, event.finish);
           run.ended?.(true);
           return true;
         }
         // While weights may arrive, they are taken between two steps.
       } while (performance.now() < until && !hooks.loading());
       this.#send(run, handle, tokens);
+      run.advanced?.();
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error;
       this.#send(run, handle, tokens);
@@ -238,10 +244,7 @@ export class Runs {
     return true;
   }
 
-  #tellDone({ id, kind, top }: Run, handle: SessionHandle, finish: Finish): void {
-    const stats = coreStats(handle);
-    if (kind !== 'logits') return this.hooks.post({ type: 'done', id, finish, stats });
-    const value = parseAnswer<Logits>(handle.logits(top));
-    this.hooks.post({ type: 'result', id, value, stats });
+  #tellDone({ id }: Run, handle: SessionHandle, finish: Finish): void {
+    this.hooks.post({ type: 'done', id, finish, stats: coreStats(handle) });
   }
 }

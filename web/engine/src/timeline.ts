@@ -25,6 +25,7 @@ import type {
   Session,
   Token,
 } from './types.js';
+import type { FilledMask } from './vectors/types.js';
 
 /** The figures at the beginning of a run. */
 export const NO_RUN = {
@@ -54,12 +55,14 @@ export const NO_STATS: CoreStats = {
   seed: 0,
 };
 
-export type Value = string | number | number[] | Blob | Logits;
+export type Value = string | number | number[] | Blob | Logits | FilledMask[];
 
 /** What a timeline uses of its engine. */
 export interface TimelineHooks {
   /** Throws if the engine has ended. */
   admit(): void;
+  /** Throws also if the model makes no text. */
+  admitText(): void;
   /** Returns an id for a run of this timeline, which gets the messages with that id from now on. */
   beginRun(of: Timeline): number;
   post(message: ToEngine): void;
@@ -220,6 +223,7 @@ export class Timeline implements Session {
     return new Generation(
       {
         start: (generation) => {
+          this.hooks.admitText();
           this.#admit(true);
           const id = this.hooks.beginRun(this);
           this.began(id, generation, taken.figures, taken.onPromptProgress);

@@ -3,6 +3,7 @@
 import type { ErrorData } from './errors.js';
 import type { Note } from './notes.js';
 import type { Flavour, GenerateOptions, KvType } from './option-table.js';
+import type { Makes, Pooling } from './vectors/types.js';
 
 export type {
   Flavour,
@@ -435,6 +436,12 @@ export interface ModelInfo {
   types: Record<string, { tensors: number; bytes: number }>;
   /** null if Sluice can't run the file. */
   memory: MemoryPlan | null;
+  /** What the model can make: 'text' (generate, chats), 'vectors' (embed), 'masks' (fillMask). Empty if Sluice can't run it. */
+  makes: readonly Makes[];
+  /** How `embed` makes a vector of a text's tokens, without the option. */
+  pooling: Pooling | null;
+  /** Numbers of a vector of `embed`. */
+  dimensions: number | null;
   /** Whether Sluice computes this kind of model. */
   supported: boolean;
   /**

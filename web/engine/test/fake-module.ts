@@ -16,6 +16,7 @@ import type {
 import type { OpenModule } from '../src/module.js';
 import { makeNote, type Note } from '../src/notes.js';
 import type { MemoryPlan } from '../src/types.js';
+import type { Makes } from '../src/vectors/types.js';
 import {
   DROPPED,
   FakePrompt,
@@ -40,6 +41,9 @@ export function makeFile(bytes = FILE_BYTES): Uint8Array<ArrayBuffer> {
   file.set(new TextEncoder().encode('GGUF'));
   return file;
 }
+
+/** The id of the mask, which is written '*'. */
+const MASK = 42;
 
 /** Bytes that a token needs, if not all stay in memory. */
 export const REREAD_BYTES = 100;
@@ -94,6 +98,12 @@ export interface Control extends ChatControl {
   pending: Set<Reread>;
   /** The sessions, by number, in the order in which they computed tokens. */
   computed: number[];
+  /** The texts of each startVectors. */
+  groups: number[][][];
+  /** Session.vector answers with this error. */
+  badVector: Answer | null;
+  /** What inspect() says that the model makes. */
+  makes: Makes[];
   /** EngineHandle.slots. */
   slots: number[];
   /** What the stats of a session say. */
@@ -121,6 +131,8 @@ export interface Control extends ChatControl {
   files: number;
   /** The number of texts being tokenized; one that begins with 'endless' never ends. */
   encodings: number;
+  /** Called when a text is tokenized, again and again if that never ends. */
+  encodes: () => void;
 }
 
 export function makeControl(): Control {
@@ -143,6 +155,9 @@ export function makeControl(): Control {
     leftOut: 0,
     pending: new Set(),
     computed: [],
+    groups: [],
+    badVector: null,
+    makes: ['text', 'vectors'],
     slots: [],
     waitedMs: 0,
     packed: [],
@@ -157,6 +172,7 @@ export function makeControl(): Control {
     stops: 0,
     files: 0,
     encodings: 0,
+    encodes: () => {},
     ...makeChatControl(),
   };
 }
@@ -298,6 +314,14 @@ class FakeEngine implements EngineHandle {
   tokenBytes(ids: ArrayLike<number>): Answer {
     return JSON.stringify(Array.from(ids, (id) => [...fakeBytes(id)]));
   }
+  textPrefix(query: boolean): string {
+    return query ? 'q:' : 'd:';
+  }
+  /** Brackets around it: '<' and '>'. */
+  textIds(ids: ArrayLike<number>, most: number): Int32Array {
+    const all = [60, ...Array.from(ids), 62];
+    return Int32Array.from(most > 0 && all.length > most ? [...all.slice(0, most - 1), 62] : all);
+  }
   stats(): string {
     const { contextSize } = this.control;
     return JSON.stringify({ kernels: 'fake', threads: 1, contextSize, heapBytes: 65536 });
@@ -312,6 +336,10 @@ class FakeSession implements SessionHandle {
   #max = Infinity;
   #running = false;
   #logits = false;
+  /** The texts whose vectors are not done, those that are, and the places of masks. */
+  #texts: Float32Array<ArrayBuffer>[] | null = null;
+  #vectors: Float32Array<ArrayBuffer>[] = [];
+  #masks: number[] = [];
   #tokens: number[] = [];
   #needed: Reread | null = null;
   /** The bytes of the next token's row, when they are there. */
@@ -387,6 +415,43 @@ class FakeSession implements SessionHandle {
     this.#running = true;
     return '';
   }
+  /** Each step computes a text. Its vector: its length, its first id, its last one, the pooling. */
+  startVectors(ids: ArrayLike<number>, lengths: ArrayLike<number>, pooling: number): Answer {
+    if (this.#running) return errorAnswer('busy', 'a generation runs');
+    const all = Array.from(ids);
+    const texts = Array.from(lengths, (length) => all.splice(0, length));
+    this.control.groups.push(texts);
+    this.#vectors = [];
+    this.#texts = texts.map((text) =>
+      Float32Array.of(text.length, text[0] as number, text.at(-1) as number, pooling),
+    );
+    this.#running = true;
+    return '';
+  }
+  vectorsDone(): number {
+    return this.#vectors.length;
+  }
+  vector(
+    index: number,
+    dimensions: number,
+    normalize: boolean,
+  ): Float32Array<ArrayBuffer> | Answer {
+    if (this.control.badVector !== null) return this.control.badVector;
+    const vector = (this.#vectors[index] as Float32Array).slice(0, dimensions || 4);
+    const length = normalize ? Math.hypot(...vector) : 1;
+    return Float32Array.from(vector, (number) => number / length);
+  }
+  startMasks(_engine: EngineHandle, ids: ArrayLike<number>): Answer {
+    this.#masks = Array.from(ids, (id, i) => (id === MASK ? i : -1)).filter((i) => i >= 0);
+    if (this.#masks.length === 0) return errorAnswer('invalid_argument', 'the text has no mask');
+    this.#texts = [];
+    this.#running = true;
+    return '';
+  }
+  masks(_engine: EngineHandle, top: number): Answer {
+    const tokens = [{ id: 97, token: 'a', logprob: -0.5 }].slice(0, top);
+    return JSON.stringify({ masks: this.#masks.map((position) => ({ position, top: tokens })) });
+  }
   startLogits(): Answer {
     this.#reply = null;
     this.#running = true;
@@ -400,6 +465,14 @@ class FakeSession implements SessionHandle {
     if (this.control.taken.length < this.control.needed)
       return JSON.stringify({ event: 'waiting' });
     if (this.control.working()) return JSON.stringify({ event: 'working' });
+    if (this.#texts !== null) {
+      const next = this.#texts.shift();
+      if (next !== undefined) this.#vectors.push(next);
+      if (this.#texts.length > 0) return JSON.stringify({ event: 'working' });
+      this.#texts = null;
+      this.#running = false;
+      return JSON.stringify({ event: 'done', finish: 'length' });
+    }
     if (this.#reply !== null) {
       const { answer, over, tokens } = this.#reply.step();
       this.#running = !over;
@@ -515,11 +588,12 @@ function sumOf(numbers: readonly number[]): number {
 }
 
 const PLAN = {
+  contextSize: 100,
   ...{ all: 2 * FILE_BYTES, least: FILE_BYTES, total: FILE_BYTES, kv: 1000, session: 1200 },
   ...{ budget: 0, rereadBytes: 0, bytesPerToken: 1000 },
 };
 
-function inspectAnswer({ memory }: Control): Answer {
+function inspectAnswer({ memory, makes }: Control): Answer {
   return JSON.stringify({
     architecture: 'llama',
     tokenizer: { tokens: 0x110000 }, // ids are code points
@@ -529,6 +603,7 @@ function inspectAnswer({ memory }: Control): Answer {
     dataBytes: FILE_BYTES - HEADER_BYTES,
     supported: true,
     memory: { ...PLAN, ...memory },
+    ...{ makes, pooling: 'mean', dimensions: 4 },
   });
 }
 
@@ -623,10 +698,14 @@ class FakeEncoding implements EncodingHandle {
     control.encodings += 1;
   }
   step(): boolean {
+    this.control.encodes();
+    return this.#endless;
+  }
+  get #endless(): boolean {
     return this.text.startsWith('endless');
   }
   take(): Int32Array {
-    if (this.step()) return new Int32Array();
+    if (this.#endless) return new Int32Array();
     return Int32Array.from(this.text, (c) => c.charCodeAt(0));
   }
   delete(): void {

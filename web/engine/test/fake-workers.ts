@@ -12,6 +12,8 @@ export class FakeWorker {
   static all: FakeWorker[] = [];
   static control: Control = makeControl();
   static shared = false;
+  /** Buffers that engine workers have transferred. */
+  static transferred = 0;
   /** The module is ready when this resolves. */
   static opening = Promise.resolve();
 
@@ -29,7 +31,10 @@ export class FakeWorker {
     if (this.kind !== 'engine') return;
     const { control, shared, opening } = FakeWorker;
     this.#host = new EngineHost(
-      (data) => this.emit('message', { data: structuredClone(data) }),
+      (data, transfer = []) => {
+        FakeWorker.transferred += transfer.length;
+        this.emit('message', { data: structuredClone(data, { transfer }) });
+      },
       () => opening.then(() => fakeModule(control, shared)),
     );
   }
@@ -81,6 +86,7 @@ export function useFakes({
   FakeWorker.all = [];
   FakeWorker.control = { ...makeControl(), ...control };
   FakeWorker.shared = shared;
+  FakeWorker.transferred = 0;
   FakeWorker.opening = opening;
   vi.stubGlobal('Worker', FakeWorker);
   vi.stubGlobal('crossOriginIsolated', shared);

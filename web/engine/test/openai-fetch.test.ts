@@ -133,7 +133,7 @@ describe('errors', () => {
         400,
         { type, code: 'context_length_exceeded' },
       ],
-      [post('/embeddings', {}), 404, { type, code: 'unknown_url' }],
+      [post('/responses', {}), 404, { type, code: 'unknown_url' }],
       [fetch(`${BASE}/chat/completions`), 405, { type, code: 'method_not_supported' }],
       [post('/models', {}), 405, { message: '/v1/models takes GET, not POST' }],
     ];

@@ -5,12 +5,14 @@ import { unlessAborted } from '../promises.js';
 import type { AsyncStream, ModelInfo } from '../types.js';
 import { modelName } from './answers.js';
 import { wrong } from './body.js';
+import type { Embeddings } from '../vectors/openai.js';
 import type { ChatCompletions, Completions } from './types.js';
 
 /** What answers: an Engine. */
 export interface OpenAIEngine {
   readonly chat: { readonly completions: ChatCompletions };
   readonly completions: Completions;
+  readonly embeddings: Embeddings;
   readonly info: ModelInfo;
 }
 
@@ -53,6 +55,7 @@ function failureOf(error: unknown): Failure {
   if (!(error instanceof SluiceError)) return failure(500, namedText(error), null);
   const { code, message, param = null } = error;
   if (code === 'invalid_argument') return failure(400, message, code, param);
+  if (code === 'unsupported_model') return failure(400, message, code);
   if (code === 'context_full') return failure(400, message, 'context_length_exceeded');
   return failure(code === 'busy' ? 429 : 500, message, code);
 }
@@ -158,6 +161,10 @@ const ROUTES: readonly Route[] = [
     ...{ path: /\/completions\/?$/, method: 'POST' },
     answer: () => create((engine, body) => engine.completions.create(body as never)),
   },
+  {
+    ...{ path: /\/embeddings\/?$/, method: 'POST' },
+    answer: () => create((engine, body) => engine.embeddings.create(body as never)),
+  },
   { ...{ path: /\/models\/?$/, method: 'GET' }, answer: () => MODELS },
   {
     ...{ path: /\/models\/(.+)$/, method: 'GET' },
@@ -174,8 +181,8 @@ const ROUTES: readonly Route[] = [
 
 /**
  * A fetch function for OpenAI's client: `new OpenAI({ apiKey: 'none', baseURL: 'http://sluice.local/v1', fetch,
- * dangerouslyAllowBrowser: true })`. It answers POST /chat/completions and /completions, GET /models and /models/{id}, whatever
- * the address before them is. `engine`: an Engine, or a function that is called for each request. Rejects only when the
+ * dangerouslyAllowBrowser: true })`. It answers POST /chat/completions, /completions and /embeddings, GET /models and /models/{id},
+ * whatever the address before them is. `engine`: an Engine, or a function that is called for each request. Rejects only when the
  * request's signal fires; every other error is a response.
  */
 export function createOpenAIFetch(

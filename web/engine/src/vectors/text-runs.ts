@@ -1,0 +1,252 @@
+// In the engine worker: the calls that compute texts as they are, embed() and fillMask(), one after the other, in a session of
+// their own. The texts of a call are encoded in slices, then computed by a run beside those of the other sessions, in groups,
+// so that a long list takes no more memory than a group.
+import type {
+  EncodingHandle,
+  EngineHandle,
+  SessionHandle,
+  SluiceModule,
+} from '../../../../wasm/module.js';
+import { check, parseAnswer } from '../answers.js';
+import { SluiceError, toErrorData } from '../errors.js';
+import type { FromEngine, ToEngine } from '../protocol.js';
+import type { RunTimeline, Runs } from '../runs.js';
+import type { ModelInfo } from '../types.js';
+import type { FilledMask } from './types.js';
+
+/** The number of the session. That of chats is -1, the page's own are numbered from 0 on. */
+const TEXTS_SESSION = -2;
+/** A group of texts has so many texts or tokens, or a few more. */
+const GROUP = { texts: 512, tokens: 32768 };
+/** How often the page gets news. */
+const NEWS_MS = 100;
+/** The core's numbers of poolings. */
+const POOLINGS = { file: 0, mean: 1, cls: 2, last: 3 } as const;
+
+type TextCall = ToEngine & { type: 'embed' | 'fillMask' };
+
+/** The call that is worked on. */
+interface Job {
+  call: TextCall;
+  /** The next text to encode, and that text while it is encoded, with its ids so far. */
+  next: number;
+  encoding: EncodingHandle | null;
+  ids: number[];
+  /** The ids of the group's texts. */
+  group: ArrayLike<number>[];
+  groupTokens: number;
+  timeline: RunTimeline | null;
+  /** The group is being computed. */
+  running: boolean;
+  /** Of the group's vectors, those that the page has. */
+  sent: number;
+  /** Tokens of the groups that are done. */
+  tokens: number;
+  lastNews: number;
+}
+
+export interface TextRunsHooks {
+  post(message: FromEngine, transfer?: Transferable[]): void;
+  /** The engine's figures, which a result has. */
+  result(id: number, value: number | FilledMask[]): void;
+}
+
+export class TextRuns {
+  readonly #calls: TextCall[] = [];
+  #job: Job | null = null;
+
+  constructor(
+    readonly module: SluiceModule,
+    readonly engine: EngineHandle,
+    readonly info: ModelInfo,
+    readonly runs: Runs,
+    readonly hooks: TextRunsHooks,
+  ) {}
+
+  /** Whether slice() has something to do. */
+  get busy(): boolean {
+    return this.#calls.length > 0 && this.#job?.running !== true;
+  }
+
+  add(call: TextCall): void {
+    this.#calls.push(call);
+  }
+
+  /** Encodes texts until that time, or until their run begins. */
+  slice(until: number): void {
+    do this.#step();
+    while (this.busy && performance.now() < until);
+  }
+
+  #step(): void {
+    const [call] = this.#calls;
+    if (call === undefined || this.#job?.running === true) return;
+    try {
+      this.#job ??= newJob(call);
+      if (this.#encode(this.#job)) this.#start(this.#job);
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      this.#end(call);
+      this.hooks.post({ type: 'error', id: call.id, error: toErrorData(error) });
+    }
+  }
+
+  /** Encodes a piece of the next text. True: the group is complete. */
+  #encode(job: Job): boolean {
+    const { call, group } = job;
+    const given = call.texts[job.next];
+    if (given === undefined || group.length >= GROUP.texts || job.groupTokens >= GROUP.tokens)
+      return true;
+    if (typeof given !== 'string') {
+      this.#addText(job, this.#fitting(job, given));
+      return false;
+    }
+    job.encoding ??= new this.module.Encoding(
+      this.engine,
+      this.#prefix(call) + given,
+      call.type === 'fillMask',
+    );
+    const more = job.encoding.step();
+    for (const id of job.encoding.take()) job.ids.push(id);
+    if (more) return false;
+    job.encoding.delete();
+    job.encoding = null;
+    const ids = job.ids.splice(0);
+    this.#addText(job, this.engine.textIds(ids, call.truncate ? this.#most : 0));
+    return false;
+  }
+
+  /** The most tokens of a text. */
+  get #most(): number {
+    return this.info.memory?.contextSize ?? Infinity;
+  }
+
+  #prefix(call: TextCall): string {
+    if (call.type === 'fillMask') return '';
+    if (call.prefix !== null) return call.prefix;
+    return call.kind === '' ? '' : this.engine.textPrefix(call.kind === 'query');
+  }
+
+  #fitting({ call }: Job, ids: readonly number[]): readonly number[] {
+    return call.truncate ? ids.slice(0, this.#most) : ids;
+  }
+
+  #addText(job: Job, ids: ArrayLike<number>): void {
+    const { length } = ids;
+    const one = job.call.texts.length === 1;
+    const what = one ? 'the text' : `text ${job.next} of the list (counted from 0)`;
+    if (length === 0)
+      throw new SluiceError('invalid_argument', `${what} is empty; give at least one token`);
+    if (length > this.#most)
+      throw new SluiceError(
+        'context_full',
+        `${what} has ${length} tokens; the context takes ${this.#most}: give a shorter text, or embed with truncate: true`,
+        { facts: { tokens: length, room: this.#most } },
+      );
+    job.group.push(ids);
+    job.groupTokens += length;
+    job.next += 1;
+  }
+
+  /** Starts the run of a group. */
+  #start(job: Job): void {
+    const { call, group } = job;
+    job.timeline ??= this.runs.add(TEXTS_SESSION, new this.module.Session(this.engine));
+    const { handle } = job.timeline;
+    if (call.type === 'fillMask') {
+      check(handle.startMasks(this.engine, Int32Array.from(group[0] ?? [])));
+    } else {
+      const lengths = Int32Array.from(group, ({ length }) => length);
+      const ids = new Int32Array(job.groupTokens);
+      let at = 0;
+      for (const one of group) {
+        ids.set(one, at);
+        at += one.length;
+      }
+      check(handle.startVectors(ids, lengths, POOLINGS[call.pooling]));
+    }
+    job.running = true;
+    job.sent = 0;
+    const { id } = call;
+    this.runs.begin(
+      job.timeline,
+      {
+        id,
+        advanced: () => {
+          if (call.type === 'embed') this.#tell(job, call, handle, false);
+        },
+        tell: () => this.#done(job, handle),
+        ended: (normally) => {
+          if (!normally) this.#end(call);
+        },
+      },
+      false,
+    );
+  }
+
+  /** Sends the vectors that are new. They are not sent one by one. */
+  #tell(job: Job, call: ToEngine & { type: 'embed' }, handle: SessionHandle, all: boolean): void {
+    if (!all && performance.now() - job.lastNews < NEWS_MS) return;
+    job.lastNews = performance.now();
+    const done = handle.vectorsDone();
+    const vectors: Float32Array<ArrayBuffer>[] = [];
+    for (let i = job.sent; i < done; ++i) {
+      const vector = handle.vector(i, call.dimensions, call.normalize);
+      vectors.push(typeof vector === 'string' ? parseAnswer(vector) : vector);
+    }
+    const lengths = job.group.slice(job.sent, done).map(({ length }) => length);
+    const computed = job.tokens + (all ? job.groupTokens : handle.promptProgress().computed);
+    job.sent = done;
+    this.hooks.post(
+      { type: 'vectors', id: call.id, vectors, lengths, computed },
+      vectors.map(({ buffer }) => buffer),
+    );
+  }
+
+  /** A group is computed. */
+  #done(job: Job, handle: SessionHandle): void {
+    const { call } = job;
+    if (call.type === 'fillMask') {
+      const { masks } = parseAnswer<{ masks: FilledMask[] }>(handle.masks(this.engine, call.top));
+      this.#end(call);
+      return this.hooks.result(call.id, masks);
+    }
+    this.#tell(job, call, handle, true);
+    job.running = false;
+    job.tokens += job.groupTokens;
+    job.groupTokens = 0;
+    job.group.length = 0;
+    if (job.next < call.texts.length) return;
+    this.#end(call);
+    this.hooks.result(call.id, job.tokens);
+  }
+
+  /** The call has ended: frees what it had. The next one may begin. */
+  #end(call: TextCall): void {
+    const at = this.#calls.indexOf(call);
+    if (at >= 0) this.#calls.splice(at, 1);
+    if (this.#job?.call !== call) return;
+    this.#job.encoding?.delete();
+    this.#job = null;
+    this.runs.remove(TEXTS_SESSION)?.delete();
+  }
+
+  /** Ends this call, which the page ignores already. False: there is none with this id. */
+  cancel(id: number): boolean {
+    const call = this.#calls.find((one) => one.id === id);
+    if (call !== undefined) this.#end(call);
+    return call !== undefined;
+  }
+
+  /** Frees what is not a session's. */
+  end(): void {
+    this.#job?.encoding?.delete();
+  }
+}
+
+function newJob(call: TextCall): Job {
+  return {
+    ...{ call, next: 0, encoding: null, ids: [], group: [], groupTokens: 0, timeline: null },
+    ...{ running: false, sent: 0, tokens: 0, lastNews: -Infinity },
+  };
+}
