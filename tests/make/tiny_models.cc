@@ -88,6 +88,10 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
     plans.back().deviation = 0.1f;
   }
   norm(m.architecture == "lfm2" ? "token_embd_norm" : "output_norm");
+  if (m.dense_width > 0) {
+    matrix("dense_2.weight", m.n_embd, m.dense_width, m.type);
+    matrix("dense_3.weight", m.dense_width, m.n_embd, m.type);
+  }
   if (m.rope_freqs) vector("rope_freqs.weight", m.head_dim / 2, 1);
   if (m.input_width > 0) {
     const uint64_t all = uint64_t{m.input_width} * m.n_layers;
@@ -140,7 +144,7 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
       vector(blk + "attn_k.bias", kv_rows, 0);
       vector(blk + "attn_v.bias", kv_rows, 0);
     }
-    const bool gemma = m.architecture == "gemma3" || gemma4;
+    const bool gemma = m.architecture.starts_with("gemma");
     const bool lfm2 = m.architecture == "lfm2" && !m.is_conv(layer);
     const bool qwen3 = m.architecture.starts_with("qwen3") && !m.is_delta(layer);
     if (qwen3 || gemma || lfm2) {
@@ -308,8 +312,17 @@ GgufBuilder metadata(const TinyModel& m) {
         .kv_u32(a + "expert_used_count", m.n_used)
         .kv_u32(a + "expert_feed_forward_length", m.n_ff);
   }
-  if (m.architecture == "gemma3") {
+  if (m.architecture == "gemma3" || m.architecture == "gemma-embedding") {
     file.kv_u32(a + "attention.sliding_window", m.window).kv_f32(a + "rope.freq_base_swa", 10000);
+  }
+  if (m.architecture == "gemma-embedding") {
+    file.kv_bool(a + "attention.causal", false)
+        .kv_u32(a + "pooling_type", 1)
+        .kv_u32(a + "dense_2_feat_in", m.n_embd)
+        .kv_u32(a + "dense_2_feat_out", m.dense_width)
+        .kv_u32(a + "dense_3_feat_in", m.dense_width)
+        .kv_u32(a + "dense_3_feat_out", m.n_embd)
+        .kv_bool("tokenizer.ggml.add_eos_token", true);
   }
   if (m.architecture == "gemma4") {
     file.kv_u32(a + "attention.sliding_window", m.window)

@@ -19,7 +19,8 @@ enum class Vocabulary { spm, gpt2, qwen2, llama_bpe, smollm };
 // as in real files: for K types Q8_0 if that fits (in Q4_K_M, Q5_0 for Q4_K), otherwise F16.
 struct TinyModel {
   std::string name;  // "llama-q4_0"
-  // "llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "gpt2", "gemma3", "gemma4", "lfm2"
+  // "llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "gpt2", "gemma3", "gemma4", "gemma-embedding",
+  // "lfm2"
   std::string architecture;
   Type type = Type::F32;
   bool k_m =
@@ -38,7 +39,8 @@ struct TinyModel {
   uint32_t context = 512;
   float freq_base = 10000;
   float rms_eps = 1e-6f;
-  // gemma3, gemma4: of the layers that don't see all positions; lfm2: of attention.
+  // gemma3, gemma4, gemma-embedding: of the layers that don't see all positions; lfm2: of
+  // attention.
   uint32_t window = 0;
   // gemma4. Every `period`-th layer sees all positions. The others have heads of local_head_dim.
   uint32_t period = 0;
@@ -48,6 +50,7 @@ struct TinyModel {
   uint32_t n_shared = 0;         // the last ones, which read the keys and values of others
   uint32_t shared_ff = 0;        // n_ff of these
   uint32_t input_width = 0;      // of what each layer gets beside the residual; 0: nothing
+  uint32_t dense_width = 0;      // gemma-embedding: between the two matrices behind pooled vectors
   uint32_t conv_tokens = 0;  // lfm2: of the short convolutions that all layers but every third are
   // qwen35: the gated delta nets that all layers but every `attends`-th are, their key and value
   // heads of delta_dim, and the tokens of their convolution.
@@ -95,7 +98,8 @@ GgufBuilder tiny_model_file(const TinyModel& model);
 std::string build_tiny_model(const TinyModel& model);
 
 // The shapes of real models for benches ("smollm2-135m", "qwen3-0.6b", "llama-3.2-1b",
-// "llama-3.1-8b", "lfm2-350m", "gemma-3-1b", "gemma4-e2b", "qwen3.5-0.8b"), the first layers of one
+// "llama-3.1-8b", "lfm2-350m", "gemma-3-1b", "gemma4-e2b", "qwen3.5-0.8b",
+// "embeddinggemma-300m"), the first layers of one
 // ("qwen3-30b-a3b-6-layers"), and a small one that is nearly all a table of layers' inputs
 // ("gemma4-inputs"); null for other names. Their weights repeat a short random pattern.
 const TinyModel* big_model(std::string_view name);
