@@ -108,9 +108,10 @@ GgufBuilder tiny_model_file(const TinyModel& model);
 std::string build_tiny_model(const TinyModel& model);
 
 // The shapes of real models for benches ("smollm2-135m", "qwen3-0.6b", "llama-3.2-1b",
-// "llama-3.1-8b", "lfm2-350m", "gemma-3-1b", "gemma4-e2b", "qwen3.5-0.8b"), the first layers of one
-// ("qwen3-30b-a3b-6-layers"), and a small one that is nearly all a table of layers' inputs
-// ("gemma4-inputs"); null for other names. Their weights repeat a short random pattern.
+// "llama-3.1-8b", "lfm2-350m", "gemma-3-1b", "embeddinggemma-300m", "gemma4-e2b", "qwen3.5-0.8b"),
+// the first layers of one ("qwen3-30b-a3b-6-layers"), and a small one that is nearly all a table of
+// layers' inputs ("gemma4-inputs"); null for other names. Their weights repeat a short random
+// pattern.
 const TinyModel* big_model(std::string_view name);
 // Writes such a file piece by piece; returns false if writing fails.
 bool write_big_model(const TinyModel& model, std::FILE* out);
