@@ -7,12 +7,12 @@
 namespace sluice {
 namespace {
 
-// The same under a budget that is too small for all weights, which are read again for each pass.
+// As kBatchTokens, under a budget that is too small for all weights: each pass reads them again.
 constexpr size_t kRereadBatchTokens = 4096;
 
 // Of what was asked for; 0: chosen. The memory may allow less.
 size_t batch_of(const Runtime& runtime, int64_t asked) {
-  size_t batch = asked > 0                          ? static_cast<size_t>(asked)
+  size_t batch = asked > 0 ? static_cast<size_t>(std::min<int64_t>(asked, INT32_MAX))
                  : runtime.weights->shares_places() ? kRereadBatchTokens
                                                     : static_cast<size_t>(kBatchTokens);
   // Blocks of more tokens than the context have no buffers in the plan.

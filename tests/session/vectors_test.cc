@@ -1,5 +1,5 @@
 // Vectors of several texts side by side, by models that write text.
-#include "session/vectors.h"
+#include "session/text_vectors.h"
 
 namespace sluice {
 namespace {
