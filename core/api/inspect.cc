@@ -152,10 +152,11 @@ Json types_json(const Gguf& header) {
 void append_use(Json& out, const Gguf& header) {
   const auto use = model_use(header);
   if (!use) return;
+  const std::pair<bool, const char*> all[] = {
+      {use->makes.text, "text"}, {use->makes.vectors, "vectors"}, {use->makes.masks, "masks"}};
   Json makes = Json::array();
-  if (use->makes.text) makes.push_back("text");
-  if (use->makes.vectors) makes.push_back("vectors");
-  if (use->makes.masks) makes.push_back("masks");
+  for (const auto& [made, name] : all)
+    if (made) makes.push_back(name);
   append(out, "makes", std::move(makes));
   append(out, "pooling", std::string(pooling_name(use->pooling)));
   append(out, "dimensions", use->vector_width);
