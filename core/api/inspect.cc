@@ -80,32 +80,41 @@ Json tokenizer_json(const Gguf& header) {
   return out;
 }
 
-// The sizes whose keys begin with the architecture's name.
+// A size whose key begins with the architecture's name: the first of two keys that the file has.
+struct Size {
+  std::string_view name, key, other;
+};
+constexpr Size kSizes[] = {
+    {"contextLength", "context_length", {}},
+    {"layers", "block_count", {}},
+    {"embedding", "embedding_length", {}},
+    {"feedForward", "expert_feed_forward_length", "feed_forward_length"},
+    {"experts", "expert_count", {}},
+    {"expertsUsed", "expert_used_count", {}},
+    {"heads", "attention.head_count", {}},
+    {"kvHeads", "attention.head_count_kv", "attention.head_count"},
+};
+
 void append_sizes(Json& out, const Gguf& header, const std::string& architecture) {
   const auto size = [&](std::string_view key) {
     return number_at(header, concat(architecture, ".", key));
   };
-  const Json embedding = size("embedding_length");
-  const Json heads = size("attention.head_count");
-  Json head_dim = size("attention.key_length");
-  if (head_dim.is_null() && embedding.is_number() && heads.is_number() && heads != 0) {
-    head_dim = embedding.get<uint64_t>() / heads.get<uint64_t>();
+  for (const auto& [name, key, other] : kSizes) {
+    Json value = size(key);
+    if (value.is_null() && !other.empty()) value = size(other);
+    append(out, name, std::move(value));
   }
-  const Json kv_heads = size("attention.head_count_kv");
+  Json head_dim = size("attention.key_length");
+  if (head_dim.is_null()) {
+    const Json embedding = size("embedding_length"), heads = size("attention.head_count");
+    if (embedding.is_number() && heads.is_number() && heads != 0)
+      head_dim = embedding.get<uint64_t>() / heads.get<uint64_t>();
+  }
+  append(out, "headDim", std::move(head_dim));
   const TensorInfo* embedded = header.find_tensor("token_embd.weight");
-  const Json tokenizer = tokenizer_json(header);
-  append(out, "contextLength", size("context_length"));
-  append(out, "layers", size("block_count"));
-  append(out, "embedding", embedding);
-  const Json of_expert = size("expert_feed_forward_length");
-  append(out, "feedForward", of_expert.is_null() ? size("feed_forward_length") : of_expert);
-  append(out, "experts", size("expert_count"));
-  append(out, "expertsUsed", size("expert_used_count"));
-  append(out, "heads", heads);
-  append(out, "kvHeads", kv_heads.is_null() ? heads : kv_heads);
-  append(out, "headDim", head_dim);
+  Json tokenizer = tokenizer_json(header);
   append(out, "vocab", embedded != nullptr ? Json(embedded->dims[1]) : tokenizer["tokens"]);
-  append(out, "tokenizer", tokenizer);
+  append(out, "tokenizer", std::move(tokenizer));
 }
 
 uint64_t elements(const TensorInfo& tensor) {
