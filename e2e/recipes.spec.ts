@@ -195,6 +195,18 @@ test('counting tokens', async ({ page, folder, chat }) => {
   await expect(count).toHaveText(`${before} of 1024 tokens`);
 });
 
+test('search by meaning', async ({ page, folder, models }) => {
+  folder.writePage('Search by meaning', { embedding: models.good('stories.gguf') });
+  await page.goto(folder.url);
+  await expect(page.locator('#state')).toHaveText('3 of 3 passages');
+  const found = page.locator('#found li');
+  await page.getByLabel('Query').fill('Bread is baked in an oven.');
+  await expect(found).toHaveCount(2);
+  await expect(found.first()).toHaveText('Bread is baked in an oven. (1.00)');
+  await page.getByLabel('Query').fill('The dog ran home.');
+  await expect(found.first()).toHaveText('The dog ran home. (1.00)');
+});
+
 test('how much memory', async ({ page, folder, models }) => {
   folder.writePage('How much memory', { stories: models.good('stories.gguf') });
   await page.goto(folder.url);
@@ -356,6 +368,6 @@ test('all scripts fit the types of the library', () => {
 test('each recipe has a test', () => {
   expect([...RECIPES.keys()]).toEqual([
     ...['A chat box with a stop button', 'Without a network', 'A server that wants a token'],
-    ...['Counting tokens', 'How much memory', 'React', 'Vue', 'Svelte'],
+    ...['Counting tokens', 'Search by meaning', 'How much memory', 'React', 'Vue', 'Svelte'],
   ]);
 });

@@ -49,10 +49,9 @@ test("vectors are the program's bits, and near the answers of other programs", a
   await harness(page, site);
   for (const file of files) {
     const right = answers[path.basename(file)] ?? [];
-    const [pooling = undefined] = right.map(({ pooling }) => pooling);
     const { url } = hub.add(path.basename(file), file);
     const found = await page.evaluate(
-      async ({ url, flavours, texts, ids, pooling }) => {
+      async ({ url, flavours, texts, asked }) => {
         const found: { vectors: number[][]; alone: number[][]; ids: number[][]; infos: unknown }[] =
           [];
         const numbers = (list: Library.Embedding[]): number[][] =>
@@ -65,12 +64,15 @@ test("vectors are the program's bits, and near the answers of other programs", a
           const vectors = numbers(await engine.embed(texts, { truncate: true }));
           const { makes, dimensions } = engine.info;
           const infos = { makes: makes.includes('vectors'), dimensions };
-          found.push({ vectors, alone, ids: numbers(await engine.embed(ids, { pooling })), infos });
+          const ids: number[][] = [];
+          for (const { tokens, pooling } of asked)
+            ids.push(...numbers(await engine.embed([tokens], { pooling })));
+          found.push({ vectors, alone, ids, infos });
           await engine.close();
         }
         return found;
       },
-      { url, flavours: FLAVOURS, texts, ids: right.map(({ tokens }) => tokens), pooling },
+      { url, flavours: FLAVOURS, texts, asked: right },
     );
     const printed = sluice('embed', file, '-f', lines, '--json', '--truncate')
       .trimEnd()
@@ -103,7 +105,7 @@ test('masked words are those of the official program', async ({ page, site, hub 
   for (const [name, { fill_mask: right = [] }] of Object.entries(answers)) {
     if (right.length === 0) continue;
     const file = info.outputPath(`${name}.gguf`);
-    sluice('convert', path.join(SHARED, 'hf', name), '-o', file, '--type', 'F32');
+    sluice('convert', path.join(SHARED, 'hf', name), file, '--type', 'F32');
     const { url } = hub.add(path.basename(file), file);
     const found = await page.evaluate(
       async ({ url, flavours, texts }) => {

@@ -352,8 +352,9 @@ class SessionHandle {
     const std::vector<TokenId> all = to_ids(ids);
     std::vector<std::vector<TokenId>> texts;
     std::span<const TokenId> left(all);
-    for (const auto length : emscripten::convertJSArrayToNumberVector<uint32_t>(lengths)) {
-      const std::span<const TokenId> text = left.first(std::min<size_t>(length, left.size()));
+    for (const int32_t length : to_ids(lengths)) {
+      const auto size = static_cast<size_t>(std::max(length, 0));
+      const std::span<const TokenId> text = left.first(std::min(size, left.size()));
       texts.emplace_back(text.begin(), text.end());
       left = left.subspan(text.size());
     }

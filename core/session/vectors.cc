@@ -7,12 +7,12 @@
 namespace sluice {
 namespace {
 
-// The same under a budget that is too small for all weights, which are read again for each pass.
+// As kBatchTokens, under a budget that is too small for all weights: each pass reads them again.
 constexpr size_t kRereadBatchTokens = 4096;
 
 // Of what was asked for; 0: chosen. The memory may allow less.
 size_t batch_of(const Runtime& runtime, int64_t asked) {
-  size_t batch = asked > 0                          ? static_cast<size_t>(asked)
+  size_t batch = asked > 0 ? static_cast<size_t>(std::min<int64_t>(asked, INT32_MAX))
                  : runtime.weights->shares_places() ? kRereadBatchTokens
                                                     : static_cast<size_t>(kBatchTokens);
   // Blocks of more tokens than the context have no buffers in the plan.
@@ -123,6 +123,9 @@ Status Session::State::begin_texts() {
                 AlignedBuffer::allocate(pooled_bytes(*runtime.model, texts.now.size()),
                                         "the pooled vectors"));
   SLUICE_TRY(runtime.pass->begin(pass, texts.timeline, cursor.pass_tokens(), texts.now));
+  // Parts of the head that are slots of their own aren't needed.
+  if (runtime.weights->shares_places() && runtime.model->n_head_parts() > 1)
+    weights_cursor().stop_before(runtime.model->head_part_slot(0));
   cursor.start_pass();
   run->clock.mark.reset();
   return {};

@@ -223,7 +223,13 @@ void Weights::Cursor::choose(std::vector<int> slots) {
   chosen_ = std::move(slots);
 }
 
+void Weights::Cursor::stop_before(int slot) {
+  const std::lock_guard lock(weights_.mutex_);
+  end_ = slot;
+}
+
 bool Weights::Cursor::uses(int slot) const {
+  if (!weights_.at(slot).optional) return slot < end_;
   if (slot == slot_) return true;
   return slot > slot_ && std::ranges::binary_search(chosen_, slot);
 }
@@ -304,8 +310,8 @@ void Weights::look_ahead(NextUses::From& from, std::vector<int>* in_reach) const
     if (ahead > 0 && slot.optional) {
       if (!chosen) from.known = ahead;
       if (!chosen) return;
-      if (!from.cursor->uses(index)) continue;
     }
+    if (ahead > 0 && from.cursor != nullptr && !from.cursor->uses(index)) continue;
     if (ahead > 0 && !slot.optional) chosen = false;
     const bool here =
         slot.state == SlotState::resident || (slot.state == SlotState::arriving && is_asked(slot));
@@ -323,7 +329,7 @@ int Weights::next_use(int slot, const NextUses& uses) const {
   looks_ += uses.from.size();
   for (const NextUses::From& from : uses.from) {
     const int ahead = (slot - from.position + n_slots) % n_slots;
-    const bool used = !optional || (from.cursor != nullptr && from.cursor->uses(slot));
+    const bool used = from.cursor != nullptr ? from.cursor->uses(slot) : !optional;
     nearest = std::min(nearest, used ? ahead : n_slots + ahead);
   }
   return nearest;
@@ -340,7 +346,8 @@ std::vector<std::pair<int, int>> Weights::missing_slots(const NextUses& uses) {
   const auto n_slots = static_cast<int>(slots_.size());
   const auto is_known = [&](int slot) {
     return std::ranges::any_of(uses.from, [&](const NextUses::From& from) {
-      return (slot - from.position + n_slots) % n_slots < from.known;
+      const bool used = from.cursor == nullptr || from.cursor->uses(slot);
+      return used && (slot - from.position + n_slots) % n_slots < from.known;
     });
   };
   looks_ += always_used_.size();

@@ -28,6 +28,7 @@
 #pragma once
 
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -146,6 +147,8 @@ class Weights {
     // Says which optional slots behind its own it uses, in ascending order, up to the next slot
     // that isn't optional. It uses no others, until it is there.
     void choose(std::vector<int> slots);
+    // Says that it uses no slots from `slot` on: a run that needs no logits.
+    void stop_before(int slot);
     // Asks for rows of all tables, at most as many different ones as a table has places. True: all
     // can be read, and are pinned until rows_used() or until another cursor is used. False: they
     // are wanted first of all, or another cursor has the places.
@@ -158,10 +161,11 @@ class Weights {
 
    private:
     friend class Weights;
-    bool uses(int slot) const;  // an optional one
+    bool uses(int slot) const;
     Weights& weights_;
     int slot_ = -1;
     std::vector<int> chosen_;  // also those that it has passed
+    int end_ = INT_MAX;        // it uses none from here on
     bool holds_ = false;       // the slot was resident when it was used last
     bool waits_ = false;       // what it asked for last wasn't there
     bool paused_ = false;      // others count, it doesn't

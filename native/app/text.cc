@@ -28,7 +28,7 @@ constexpr size_t kMaxQuoted = 80;
 
 }  // namespace
 
-std::string in_quotes(std::string_view text) {
+std::string text_in_quotes(std::string_view text) {
   using nlohmann::json;
   std::string_view shown = text.substr(0, kMaxQuoted);
   if (shown.size() < text.size()) {
@@ -53,7 +53,7 @@ std::string in_quotes(std::string_view text) {
 
 std::string readable(const Tokenizer& tokenizer, TokenId id) {
   const std::string_view piece = tokenizer.piece(id);
-  return piece.empty() ? printable(tokenizer.raw_token(id)) : in_quotes(piece);
+  return piece.empty() ? printable(tokenizer.raw_token(id)) : text_in_quotes(piece);
 }
 
 std::vector<std::string> wrapped(const std::string& text, size_t width) {

@@ -18,7 +18,7 @@ namespace sluice::cli {
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 // A text in quotes, with escapes for invisible characters and invalid UTF-8. One of more than 80
 // bytes is cut.
-std::string in_quotes(std::string_view text);
+std::string text_in_quotes(std::string_view text);
 // The text of a token in quotes, with escapes for invisible characters and invalid UTF-8. For a
 // control token, which has no text, its name.
 std::string readable(const Tokenizer& tokenizer, TokenId id);

@@ -79,7 +79,7 @@ std::string tables(const Tokenizer& tokenizer, const MaskedText& text,
                   text.masks[i], "\n      id  probability  token\n");
     for (const auto& [id, logprob] : tops[i])
       out += format("%8d  %11.6f  ", id, std::exp(static_cast<double>(logprob))) +
-             in_quotes(token_text(tokenizer, id)) + "\n";
+             text_in_quotes(token_text(tokenizer, id)) + "\n";
   }
   return out;
 }

@@ -122,9 +122,13 @@ std::string memory(const Json& info) {
     return out;
   }
   const Json& memory = info["memory"];
+  // Of a model that writes no text there is no cache: a layer's keys and values go with it.
+  const bool writes = std::ranges::find(info["makes"], "text") != info["makes"].end();
   std::string out =
-      heading(concat("Memory to run it with a context of ", text_of(memory["contextSize"]),
-                     " (KV cache in ", text_of(memory["kvType"]), ")"));
+      heading(writes ? concat("Memory to run it with a context of ", text_of(memory["contextSize"]),
+                              " (KV cache in ", text_of(memory["kvType"]), ")")
+                     : concat("Memory to run it with texts of up to ",
+                              text_of(memory["contextSize"]), " tokens"));
   const auto memory_row = [&](const std::string& name, uint64_t bytes, const std::string& remark,
                               bool at_least = false) {
     out += format("  %-18s %12s  %s", name.c_str(), human_bytes(bytes, at_least).c_str(),
@@ -138,17 +142,18 @@ std::string memory(const Json& info) {
                  ? ""
                  : concat(human_bytes(left_out), " more stay in the file, read row by row"));
   memory_row("constant", whole(memory["constant"]), "code, stacks, the tokenizer's tables");
-  memory_row("at the start", whole(memory["start"]), "held with an empty context");
+  memory_row("at the start", whole(memory["start"]), writes ? "held with an empty context" : "");
   const uint64_t chunks = (whole(memory["contextSize"]) + kKvChunk - 1) / kKvChunk;
   const uint64_t chunk = whole(memory["kvChunk"]);
   const uint64_t bounded = whole(memory["kv"]) - chunks * chunk;
-  memory_row("KV cache", chunks * chunk,
+  memory_row(writes ? "KV cache" : "keys and values", chunks * chunk,
              concat("grows to this, ", human_bytes(chunk), " for each ", kKvChunk, " tokens"));
   if (bounded > 0) memory_row("windows, states", bounded, "at most, however long the text is");
-  memory_row("activations", whole(memory["activations"]), "of the longest prompt");
+  memory_row("activations", whole(memory["activations"]),
+             writes ? "of the longest prompt" : "of the longest text");
   // Rounded up, so that a budget of the shown size is enough, and no size looks larger than the
   // budget.
-  memory_row("at most", whole(memory["total"]), "with the context full", true);
+  memory_row("at most", whole(memory["total"]), writes ? "with the context full" : "", true);
   const uint64_t least = whole(memory["least"]), budget = whole(memory["budget"]);
   const uint64_t reread = whole(memory["rereadBytes"]);
   memory_row("least budget", least,

@@ -24,7 +24,8 @@ export const TOKENS = [
   ],
   ...['of', 'france', 'capital', 'city', 'query', ':', '.', '##s', '##ning'],
 ];
-export const id_of = (token) => TOKENS.indexOf(token);
+/** The id of a token, or of [UNK] for another word. */
+export const id_of = (token) => (TOKENS.includes(token) ? TOKENS.indexOf(token) : 1);
 
 /** The row of each token in the embedding. That of "cat" differs from that of "dog" in four numbers. */
 export const ROWS = (() => {

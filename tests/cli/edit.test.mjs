@@ -502,5 +502,10 @@ describe('sluice edit of a vocabulary', () => {
     const out = temporary('words-out.gguf');
     edit(file, out, '--set', 'tokenizer.ggml.bos_token_id=2');
     assert.equal(sluice(['tokenize', out, '-p', 'hi', '--bos']).out, '2 263\n');
+    const frame = (path) => sluice(['tokenize', path, '-p', 'hi', '--bos', '--eos']).out;
+    assert.equal(frame(out), '2 263\n', 'the file asks for no end');
+    const ended = temporary('words-ended.gguf');
+    edit(file, ended, '--set', 'tokenizer.ggml.add_eos_token=true');
+    assert.equal(frame(ended), '1 263 2\n');
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import { bert, unit, vector_of } from './bert-folder.mjs';
-import { events, sluice, temporary } from './helpers.mjs';
+import { events, shell, sluice, temporary } from './helpers.mjs';
 
 const model = bert();
 const LINES = [
@@ -90,7 +90,7 @@ describe('similar', () => {
   });
   it('the query and the texts may come by standard input', () => {
     const by_option = sluice(['similar', model, '-p', 'home', '-f', file, '-q']).out;
-    assert.equal(sluice(['similar', model, '-f', file, '-q'], { input: 'home\n' }).out, by_option);
+    assert.equal(shell(`echo home | "$SLUICE" similar "${model}" -f "${file}" -q`).out, by_option);
     const input = `${LINES.join('\n')}\n`;
     assert.equal(sluice(['similar', model, 'home', '-f', '-', '-q'], { input }).out, by_option);
   });

@@ -353,5 +353,6 @@ int main(int argc, char** argv) {
         "\U0001f600\u200d\U0001f468");
   write(text, "special", "<s>hello</s> <|im_start|>user <0x41> \xe2\x96\x81 \xff\xfe\xc3");
   write(text, "run", std::string(300, 'a'));
+  write(text, "word_pieces", "\ba ab.ABA e\u0301\u00c9 \ud558 [MASK]b!\n\u3000\u200b");
   return 0;
 }

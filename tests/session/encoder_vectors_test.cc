@@ -1,6 +1,6 @@
 // Vectors of several texts side by side, by a model whose layers see both ways.
 #include "session/encoder.h"
-#include "session/vectors.h"
+#include "session/text_vectors.h"
 
 namespace sluice {
 namespace {

@@ -32,11 +32,11 @@ TEST(Unicode, ClassesOfCharacters) {
   EXPECT_EQ(char_class('\n'), CharClass::space);
   EXPECT_EQ(char_class(0x1c), CharClass::other);
   EXPECT_EQ(char_class(0xa0), CharClass::space);
-  EXPECT_EQ(char_class(0xbd), CharClass::number);     // one half
-  EXPECT_EQ(char_class(0x301), CharClass::mark);      // a combining accent
+  EXPECT_EQ(char_class(0xbd), CharClass::number);  // one half
+  EXPECT_EQ(char_class(0x301), CharClass::mark);   // a combining accent
+  EXPECT_EQ(char_class(0x903), CharClass::mark);   // a sign with width
+  EXPECT_EQ(char_class(0x1df6), CharClass::mark);
   EXPECT_EQ(char_class(0x2e52), CharClass::punctuation);
-  EXPECT_EQ(char_class(0x0903), CharClass::mark);
-  EXPECT_EQ(char_class(0x0301), CharClass::mark);
   EXPECT_EQ(char_class(0x4e00), CharClass::letter);   // in a range that Unicode names as a whole
   EXPECT_EQ(char_class(0x2ebf0), CharClass::letter);  // new in Unicode 15.1
   EXPECT_EQ(char_class(0x105c0), CharClass::other);   // new in Unicode 16
@@ -44,6 +44,31 @@ TEST(Unicode, ClassesOfCharacters) {
   EXPECT_EQ(classify("\xc3").kind, CharClass::other);
   EXPECT_EQ(classify("\xc3").length, 1);
   EXPECT_EQ(classify("").kind, CharClass::end);
+}
+
+TEST(Unicode, ClassesOfBert) {
+  EXPECT_EQ(bert_class('a'), CharClass::letter);
+  EXPECT_EQ(bert_class(0x301), CharClass::mark);
+  EXPECT_EQ(bert_class(0x903), CharClass::other);   // \p{Mc}
+  EXPECT_EQ(bert_class(0x20dd), CharClass::other);  // \p{Me}
+  EXPECT_EQ(bert_class(0x3002), CharClass::punctuation);
+  // Newer than Unicode 8, or of another class since.
+  EXPECT_EQ(bert_class(0x1df6), CharClass::other);
+  EXPECT_EQ(bert_class(0x2e52), CharClass::other);
+  EXPECT_EQ(bert_class(0x166d), CharClass::punctuation);
+  EXPECT_EQ(bert_class(0x1734), CharClass::mark);
+}
+
+TEST(Unicode, SmallLetters) {
+  const uint32_t pairs[][2] = {
+      {'A', 'a'},         {'Z', 'z'},         {'[', '['},         {'a', 'a'},
+      {0xc9, 0xe9},       {0xd7, 0xd7},       {0x100, 0x101},     {0x101, 0x101},
+      {0x130, 0x130},     {0x178, 0xff},      {0x1c4, 0x1c6},     {0x1c5, 0x1c6},
+      {0x3a3, 0x3c3},     {0x410, 0x430},     {0x10a0, 0x2d00},   {0x13a0, 0xab70},
+      {0x1e9e, 0xdf},     {0x212a, 'k'},      {0x2126, 0x3c9},    {0xff21, 0xff41},
+      {0x10400, 0x10428}, {0x1e921, 0x1e943}, {0x1e922, 0x1e922}, {0x10ffff, 0x10ffff},
+  };
+  for (const auto& [capital, small] : pairs) EXPECT_EQ(lower_case(capital), small) << capital;
 }
 
 TEST(PreTokenizer, Gpt2) {

@@ -118,7 +118,7 @@ for (const flavour of NODE_FLAVOURS) {
     },
     async () => {
       const file = path.join(path.dirname(file_of([])), 'bert.gguf');
-      execFileSync(PROGRAM, ['convert', MASKED_FOLDER, '-o', file, '--type', 'F32'], {
+      execFileSync(PROGRAM, ['convert', MASKED_FOLDER, file, '--type', 'F32'], {
         stdio: 'pipe',
       });
       const opened = await open_module(flavour);
