@@ -22,7 +22,6 @@
 #include "api/inspect.h"
 #include "api/json.h"
 #include "api/text_ids.h"
-#include "api/vectors.h"
 #include "base/utf8.h"
 #include "chat/chat_template.h"
 #include "chat/reuse.h"
@@ -227,6 +226,9 @@ class EngineHandle : private PackedKeeper {
     return copy_of<TokenId>(all);
   }
 
+  TokenId mask() const { return tokenizer().mask(); }
+  std::string token_text_of(TokenId id) const { return token_text(tokenizer(), id); }
+
   std::string stats() const { return stats_json(engine_ ? engine_->stats() : Stats{}); }
   Engine& engine() const { return *engine_; }  // only once has_tokenizer()
 
@@ -344,8 +346,16 @@ class SessionHandle {
     const auto options = generate_options_from_json(options_json, defaults_);
     return options ? answer(session_->resume(*options)) : error_json(options.error());
   }
-  std::string start_logits(const val& ids, double batch) {
-    return answer(session_->start_logits(to_ids(ids), static_cast<int64_t>(to_u64(batch))));
+  // `positions`: those whose logits are wanted, ascending; none: the last one.
+  std::string start_logits(const val& ids, double batch, const val& positions) {
+    Results wanted;
+    for (const TokenId position : to_ids(positions))
+      wanted.logits.chosen.push_back(static_cast<size_t>(position));
+    const std::vector<TokenId> tokens = to_ids(ids);
+    if (wanted.logits.chosen.empty() && !tokens.empty())
+      wanted.logits.chosen.push_back(tokens.size() - 1);
+    rows_ = std::max<size_t>(wanted.logits.chosen.size(), 1);
+    return answer(session_->start_results(tokens, static_cast<int64_t>(to_u64(batch)), wanted));
   }
   // `ids`: of all texts, one after the other.
   std::string start_vectors(const val& ids, const val& lengths, int32_t pooling) {
@@ -360,27 +370,10 @@ class SessionHandle {
     }
     return answer(session_->start_vectors(std::move(texts), static_cast<Pooling>(pooling)));
   }
-  uint32_t vectors_done() const { return static_cast<uint32_t>(session_->vectors_done()); }
-  // One of vectors_done(). `dimensions`: 0 for all.
-  val vector(uint32_t index, uint32_t dimensions, bool normalize) const {
-    const std::span<const float> all = session_->vectors();
-    const size_t width = all.size() / std::max<size_t>(session_->vectors_done(), 1);
-    const auto size = vector_size(static_cast<int64_t>(width), dimensions);
-    if (!size) return val(error_json(size.error()));
-    std::vector<float> vector(*size);
-    const auto length = finish_vector(all.subspan(index * width, width), normalize, vector);
-    if (!length) return val(error_json(length.error()));
-    return copy_of<float>(vector);
-  }
-  std::string start_masks(const EngineHandle& engine, const val& ids) {
-    auto masked = masked_ids(engine.tokenizer(), to_ids(ids));
-    if (!masked) return error_json(masked.error());
-    masked_ = std::move(*masked);
-    return answer(session_->start_results(masked_.ids, 0, {.logits = {.chosen = masked_.masks}}));
-  }
-  std::string masks(const EngineHandle& engine, int32_t top) const {
-    return fill_mask_json(engine.tokenizer(), masked_, "",
-                          mask_tops(masked_, session_->logits(), top));
+  // The numbers of the vectors that are done, from the one of this index on.
+  val vectors(uint32_t from) const {
+    const std::span<const float> done = session_->vectors();
+    return copy_of(done.subspan(std::min<size_t>(from, done.size())));
   }
   std::string step() {
     const Result<Event> event = session_->step();
@@ -390,7 +383,12 @@ class SessionHandle {
   }
   void cancel() { session_->cancel(); }
   bool running() const { return session_->running(); }
-  std::string logits(int32_t top) const { return logits_json(session_->logits(), top, true); }
+  // Of one of the positions.
+  std::string logits(int32_t top, uint32_t row) const {
+    const std::span<const float> all = session_->logits();
+    const size_t n_vocab = all.size() / rows_;
+    return logits_json(all.subspan(std::min<size_t>(row, rows_ - 1) * n_vocab, n_vocab), top, true);
+  }
   std::string stats() const { return stats_json(session_->stats()); }
   PromptCounts prompt_progress() const {
     const PromptProgress p = session_->prompt_progress();
@@ -420,7 +418,7 @@ class SessionHandle {
   }
   std::unique_ptr<Session> session_;
   GenerateOptions defaults_;
-  MaskedText masked_;  // of start_masks()
+  size_t rows_ = 1;  // positions of start_logits()
 };
 
 uint32_t PromptHandle::reusable(const SessionHandle& session) const {
@@ -577,6 +575,8 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("tokenBytes", &EngineHandle::token_bytes)
       .function("textPrefix", &EngineHandle::text_prefix)
       .function("textIds", &EngineHandle::text_ids)
+      .function("mask", &EngineHandle::mask)
+      .function("tokenText", &EngineHandle::token_text_of)
       .function("stats", &EngineHandle::stats);
   emscripten::class_<PromptHandle>("Prompt")
       .constructor<const EngineHandle&>()
@@ -593,10 +593,7 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("resume", &SessionHandle::resume)
       .function("startLogits", &SessionHandle::start_logits)
       .function("startVectors", &SessionHandle::start_vectors)
-      .function("vectorsDone", &SessionHandle::vectors_done)
-      .function("vector", &SessionHandle::vector)
-      .function("startMasks", &SessionHandle::start_masks)
-      .function("masks", &SessionHandle::masks)
+      .function("vectors", &SessionHandle::vectors)
       .function("step", &SessionHandle::step)
       .function("cancel", &SessionHandle::cancel)
       .function("running", &SessionHandle::running)

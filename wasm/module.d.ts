@@ -108,6 +108,10 @@ export interface EngineHandle {
   textPrefix(query: boolean): string;
   /** The ids of a text, of which these are the text's own, with those that the model wants around it; cut to `most`, 0: not cut. */
   textIds(ids: ArrayLike<number>, most: number): Int32Array;
+  /** The token that stands for a word that is to be found; negative if the vocabulary has none. */
+  mask(): number;
+  /** A token as lists show it: the text that it adds, '##ing' for one that goes on with a word, a special token's name. */
+  tokenText(id: number): string;
   /** stats_json. */
   stats(): string;
   delete(): void;
@@ -149,28 +153,23 @@ export interface SessionHandle {
   startIds(prompt: ArrayLike<number>, options: string): Answer;
   /** Replies to the prompt. Reasoning is ended after `thinkingTokens`; -1: it is not. See Session::start_reply. */
   startReply(prompt: PromptHandle, options: string, thinkingTokens: number): Answer;
-  startLogits(ids: ArrayLike<number>, batch: number): Answer;
+  /** `positions`: those whose logits are wanted, ascending; none: the last one. */
+  startLogits(ids: ArrayLike<number>, batch: number, positions: ArrayLike<number>): Answer;
   /**
    * Computes a vector of each text. `ids`: of all texts, one after the other; `lengths`: of each. `pooling`: 0 as the file says,
    * 1 mean, 2 first, 3 last.
    */
   startVectors(ids: ArrayLike<number>, lengths: ArrayLike<number>, pooling: number): Answer;
-  /** How many vectors are done. */
-  vectorsDone(): number;
-  /** A vector that is done, cut to `dimensions` (0: all), and divided by its length if it shall be; or an error. */
-  vector(index: number, dimensions: number, normalize: boolean): Float32Array<ArrayBuffer> | Answer;
-  /** Computes what may stand at the masks among these ids. */
-  startMasks(engine: EngineHandle, ids: ArrayLike<number>): Answer;
-  /** {"masks":[{"position":..,"top":[{"id":..,"token":..,"logprob":..},..]},..],..}, once that is done. */
-  masks(engine: EngineHandle, top: number): Answer;
+  /** The numbers of the vectors that are done, one after the other, from this number on. */
+  vectors(from: number): Float32Array<ArrayBuffer>;
   /** Goes on where the last run ended. */
   resume(options: string): Answer;
   /** event_json, or an error. */
   step(): Answer;
   cancel(): void;
   running(): boolean;
-  /** {"hash":..,"top":[[id,logprob],..]} of the last position, after startLogits is done. */
-  logits(top: number): Answer;
+  /** {"hash":..,"top":[[id,logprob],..]} of one of these positions, counted from 0, after startLogits is done. */
+  logits(top: number, row: number): Answer;
   /** stats_json. */
   stats(): string;
   promptProgress(): PromptProgress;

@@ -14,6 +14,12 @@ constexpr std::string_view kWordPiece = "bert";    // Tokenizer::model()
 constexpr std::string_view kWordStart = "\u2581";  // of a WordPiece token that begins a word
 constexpr std::string_view kGoesOn = "##";         // how the others are shown
 
+// Whether a token of WordPiece goes on with a word.
+bool goes_on(const Tokenizer& tokenizer, TokenId id) {
+  return tokenizer.model() == kWordPiece && !tokenizer.is_special(id) &&
+         !tokenizer.raw_token(id).starts_with(kWordStart);
+}
+
 // Where the mask token is written out in a text.
 std::vector<TextSpan> written_masks(const Tokenizer& tokenizer, std::string_view text) {
   const std::string_view mask = tokenizer.raw_token(tokenizer.mask());
@@ -55,10 +61,9 @@ std::vector<MaskTop> mask_tops(const MaskedText& masked, std::span<const float> 
 std::string token_text(const Tokenizer& tokenizer, TokenId id) {
   const std::string_view raw = tokenizer.raw_token(id);
   if (tokenizer.is_special(id)) return utf8_sanitize(raw);
-  if (tokenizer.model() == kWordPiece)
-    return raw.starts_with(kWordStart) ? utf8_sanitize(raw.substr(kWordStart.size()))
-                                       : utf8_sanitize(concat(kGoesOn, raw));
-  return utf8_sanitize(tokenizer.piece(id));
+  if (goes_on(tokenizer, id)) return utf8_sanitize(concat(kGoesOn, raw));
+  return utf8_sanitize(tokenizer.model() == kWordPiece ? raw.substr(kWordStart.size())
+                                                       : tokenizer.piece(id));
 }
 
 std::string filled_text(const Tokenizer& tokenizer, std::string_view text,
@@ -67,10 +72,10 @@ std::string filled_text(const Tokenizer& tokenizer, std::string_view text,
   size_t at = 0;
   const auto append_token = [&](TokenId id) {
     std::string token = token_text(tokenizer, id);
-    const bool goes_on = tokenizer.model() == kWordPiece && token.starts_with(kGoesOn);
-    if (goes_on) token.erase(0, kGoesOn.size());
+    const bool joins = goes_on(tokenizer, id);
+    if (joins) token.erase(0, kGoesOn.size());
     // A token of BPE brings the space before it.
-    if (goes_on || token.starts_with(' '))
+    if (joins || token.starts_with(' '))
       while (filled.ends_with(' ')) filled.pop_back();
     filled += token;
   };

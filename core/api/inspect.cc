@@ -42,7 +42,11 @@ Json value_json(const MetadataValue& value, uint64_t most) {
   for (uint64_t i = 0; i < std::min(value.count, most); ++i) {
     first.push_back(scalar_json(value, value.element, i));
   }
-  return {{"array", value_type_name(value.element)}, {"count", value.count}, {"first", first}};
+  Json out = Json::object();
+  append(out, "array", value_type_name(value.element));
+  append(out, "count", value.count);
+  append(out, "first", std::move(first));
+  return out;
 }
 
 // A number from the metadata, or null. If the file has one for each layer, the largest.
@@ -67,39 +71,50 @@ std::string type_name(uint32_t type) {
 
 Json tokenizer_json(const Gguf& header) {
   const MetadataValue* tokens = header.find("tokenizer.ggml.tokens");
-  return {{"model", text_at(header, "tokenizer.ggml.model")},
-          {"pre", text_at(header, "tokenizer.ggml.pre")},
-          {"tokens", tokens != nullptr ? tokens->count : 0},
-          {"bos", number_at(header, "tokenizer.ggml.bos_token_id")},
-          {"eos", number_at(header, "tokenizer.ggml.eos_token_id")}};
+  Json out = Json::object();
+  append(out, "model", text_at(header, "tokenizer.ggml.model"));
+  append(out, "pre", text_at(header, "tokenizer.ggml.pre"));
+  append(out, "tokens", tokens != nullptr ? tokens->count : 0);
+  append(out, "bos", number_at(header, "tokenizer.ggml.bos_token_id"));
+  append(out, "eos", number_at(header, "tokenizer.ggml.eos_token_id"));
+  return out;
 }
 
-// The sizes whose keys begin with the architecture's name.
+// A size whose key begins with the architecture's name: the first of two keys that the file has.
+struct Size {
+  std::string_view name, key, other;
+};
+constexpr Size kSizes[] = {
+    {"contextLength", "context_length", {}},
+    {"layers", "block_count", {}},
+    {"embedding", "embedding_length", {}},
+    {"feedForward", "expert_feed_forward_length", "feed_forward_length"},
+    {"experts", "expert_count", {}},
+    {"expertsUsed", "expert_used_count", {}},
+    {"heads", "attention.head_count", {}},
+    {"kvHeads", "attention.head_count_kv", "attention.head_count"},
+};
+
 void append_sizes(Json& out, const Gguf& header, const std::string& architecture) {
   const auto size = [&](std::string_view key) {
     return number_at(header, concat(architecture, ".", key));
   };
-  const Json embedding = size("embedding_length");
-  const Json heads = size("attention.head_count");
-  Json head_dim = size("attention.key_length");
-  if (head_dim.is_null() && embedding.is_number() && heads.is_number() && heads != 0) {
-    head_dim = embedding.get<uint64_t>() / heads.get<uint64_t>();
+  for (const auto& [name, key, other] : kSizes) {
+    Json value = size(key);
+    if (value.is_null() && !other.empty()) value = size(other);
+    append(out, name, std::move(value));
   }
-  const Json kv_heads = size("attention.head_count_kv");
+  Json head_dim = size("attention.key_length");
+  if (head_dim.is_null()) {
+    const Json embedding = size("embedding_length"), heads = size("attention.head_count");
+    if (embedding.is_number() && heads.is_number() && heads != 0)
+      head_dim = embedding.get<uint64_t>() / heads.get<uint64_t>();
+  }
+  append(out, "headDim", std::move(head_dim));
   const TensorInfo* embedded = header.find_tensor("token_embd.weight");
-  const Json tokenizer = tokenizer_json(header);
-  append(out, "contextLength", size("context_length"));
-  append(out, "layers", size("block_count"));
-  append(out, "embedding", embedding);
-  const Json of_expert = size("expert_feed_forward_length");
-  append(out, "feedForward", of_expert.is_null() ? size("feed_forward_length") : of_expert);
-  append(out, "experts", size("expert_count"));
-  append(out, "expertsUsed", size("expert_used_count"));
-  append(out, "heads", heads);
-  append(out, "kvHeads", kv_heads.is_null() ? heads : kv_heads);
-  append(out, "headDim", head_dim);
+  Json tokenizer = tokenizer_json(header);
   append(out, "vocab", embedded != nullptr ? Json(embedded->dims[1]) : tokenizer["tokens"]);
-  append(out, "tokenizer", tokenizer);
+  append(out, "tokenizer", std::move(tokenizer));
 }
 
 uint64_t elements(const TensorInfo& tensor) {
@@ -111,11 +126,13 @@ Json tensors_json(const Gguf& header) {
   for (const TensorInfo& tensor : header.tensors) {
     Json shape = Json::array();
     for (uint32_t d = 0; d < std::min(tensor.n_dims, 4u); ++d) shape.push_back(tensor.dims[d]);
-    list.push_back({{"name", tensor.name},
-                    {"type", type_name(tensor.type)},
-                    {"shape", shape},
-                    {"bytes", tensor.bytes},
-                    {"offset", tensor.offset}});
+    Json one = Json::object();
+    append(one, "name", tensor.name);
+    append(one, "type", type_name(tensor.type));
+    append(one, "shape", std::move(shape));
+    append(one, "bytes", tensor.bytes);
+    append(one, "offset", tensor.offset);
+    list.push_back(std::move(one));
   }
   return list;
 }
@@ -135,10 +152,11 @@ Json types_json(const Gguf& header) {
 void append_use(Json& out, const Gguf& header) {
   const auto use = model_use(header);
   if (!use) return;
+  const std::pair<bool, const char*> all[] = {
+      {use->makes.text, "text"}, {use->makes.vectors, "vectors"}, {use->makes.masks, "masks"}};
   Json makes = Json::array();
-  if (use->makes.text) makes.push_back("text");
-  if (use->makes.vectors) makes.push_back("vectors");
-  if (use->makes.masks) makes.push_back("masks");
+  for (const auto& [made, name] : all)
+    if (made) makes.push_back(name);
   append(out, "makes", std::move(makes));
   append(out, "pooling", std::string(pooling_name(use->pooling)));
   append(out, "dimensions", use->vector_width);
@@ -153,7 +171,9 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Ac
   if (!plan) {
     append(out, "memory", nullptr);
     append(out, "supported", false);
-    Json error = {{"code", code_name(plan.error().code)}, {"message", plan.error().message}};
+    Json error = Json::object();
+    append(error, "code", code_name(plan.error().code));
+    append(error, "message", plan.error().message);
     append_facts(error, plan.error().facts);
     append(out, "error", std::move(error));
     return;
@@ -163,23 +183,18 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Ac
   const uint64_t context =
       options.context_size != 0 ? options.context_size : std::min<uint64_t>(trained, 4096);
   add_context_note(context, trained, notes);
-  append(out, "memory",
-         {{"contextSize", context},
-          {"kvType", options.kv_type},
-          {"weights", plan->weights},
-          {"kv", plan->kv},
-          {"kvChunk", plan->kv_chunk},
-          {"activations", plan->activations},
-          {"constant", plan->constant},
-          {"start", plan->before_first_token()},
-          {"total", plan->total()},
-          {"all", plan->all},
-          {"least", plan->least},
-          {"budget", plan->budget},
-          {"rereadBytes", plan->reread},
-          {"bytesPerToken", plan->per_token},
-          {"leftOutBytes", plan->left_out},
-          {"session", plan->session}});
+  const Count bytes[] = {{"weights", plan->weights},       {"kv", plan->kv},
+                         {"kvChunk", plan->kv_chunk},      {"activations", plan->activations},
+                         {"constant", plan->constant},     {"start", plan->before_first_token()},
+                         {"total", plan->total()},         {"all", plan->all},
+                         {"least", plan->least},           {"budget", plan->budget},
+                         {"rereadBytes", plan->reread},    {"bytesPerToken", plan->per_token},
+                         {"leftOutBytes", plan->left_out}, {"session", plan->session}};
+  Json memory = Json::object();
+  append(memory, "contextSize", context);
+  append(memory, "kvType", options.kv_type);
+  append_counts(memory, bytes);
+  append(out, "memory", std::move(memory));
   append(out, "supported", true);
 }
 
@@ -189,7 +204,7 @@ Json sampling_json(const ModelSampling& sampling) {
   for (const auto& [name, value] : sampling.given) {
     const auto whole = static_cast<int64_t>(value);
     const bool is_whole = static_cast<float>(whole) == value;
-    append(json, std::string(name), is_whole ? Json(whole) : Json(shortest(value)));
+    append(json, name, is_whole ? Json(whole) : Json(shortest(value)));
   }
   return json;
 }

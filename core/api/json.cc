@@ -38,49 +38,54 @@ uint64_t heap_bytes() {
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
 Json stats_object(const Stats& stats) {
-  return {{"kernels", stats.kernels},
-          {"threads", stats.threads},
-          {"decodeThreads", stats.decode_threads},
-          {"contextSize", stats.context_size},
-          {"loadMs", rounded(stats.load_ms)},
-          {"ttftMs", rounded(stats.ttft_ms)},
-          {"waitedMs", rounded(stats.waited_ms)},
-          {"promptTokens", stats.prompt_tokens},
-          {"reusedTokens", stats.reused_tokens},
-          {"promptTokensPerSecond", rounded(stats.prompt_tps)},
-          {"tokens", stats.tokens},
-          {"reasoningTokens", stats.reasoning_tokens},
-          {"tokensPerSecond", rounded(stats.tps)},
-          {"residentBytes", stats.resident_bytes},
-          {"rereadBytes", stats.reread_bytes},
-          {"streamedBytes", stats.reread_bytes},  // its name before; goes with the next version
-          {"memoryBudget", stats.memory_budget},
-          {"bytesPerToken", stats.bytes_per_token},
-          {"heapBytes", heap_bytes()},
-          {"seed", stats.seed}};
+  Json out = Json::object();
+  append(out, "kernels", stats.kernels);
+  append_whole(out, "threads", stats.threads);
+  append_whole(out, "decodeThreads", stats.decode_threads);
+  append_whole(out, "contextSize", stats.context_size);
+  append_real(out, "loadMs", rounded(stats.load_ms));
+  append_real(out, "ttftMs", rounded(stats.ttft_ms));
+  append_real(out, "waitedMs", rounded(stats.waited_ms));
+  append_whole(out, "promptTokens", stats.prompt_tokens);
+  append_whole(out, "reusedTokens", stats.reused_tokens);
+  append_real(out, "promptTokensPerSecond", rounded(stats.prompt_tps));
+  append_whole(out, "tokens", stats.tokens);
+  append_whole(out, "reasoningTokens", stats.reasoning_tokens);
+  append_real(out, "tokensPerSecond", rounded(stats.tps));
+  const Count counts[] = {
+      {"residentBytes", stats.resident_bytes},
+      {"rereadBytes", stats.reread_bytes},
+      {"streamedBytes", stats.reread_bytes},  // its name before; goes with the next version
+      {"memoryBudget", stats.memory_budget},
+      {"bytesPerToken", stats.bytes_per_token},
+      {"heapBytes", heap_bytes()},
+      {"seed", stats.seed}};
+  append_counts(out, counts);
+  return out;
+}
+
+// {"event":name}
+Json event_object(std::string_view name) {
+  Json out = Json::object();
+  append(out, "event", name);
+  return out;
 }
 
 }  // namespace
 
 std::string event_json(const Event& event, const Stats& stats) {
-  switch (event.kind) {
-    case Event::Kind::working:
-      return dump({{"event", "working"}});
-    case Event::Kind::waiting:
-      return dump({{"event", "waiting"}});
-    case Event::Kind::token:
-      break;
-    case Event::Kind::done:
-      return dump({{"event", "done"},
-                   {"finish", finish_name(event.finish)},
-                   {"stats", stats_object(stats)}});
+  constexpr std::string_view kNames[] = {"working", "waiting", "token", "done"};
+  Json out = event_object(kNames[static_cast<size_t>(event.kind)]);
+  if (event.kind == Event::Kind::token) {
+    append_whole(out, "id", event.id);
+    append(out, "text", event.text);
+    append_real(out, "logprob", shortest(event.logprob));
+    if (event.reasoning) append(out, "reasoning", true);
+    if (!event.top.empty()) append(out, "top", top_json(event.top));
+  } else if (event.kind == Event::Kind::done) {
+    append(out, "finish", finish_name(event.finish));
+    append(out, "stats", stats_object(stats));
   }
-  Json out = {{"event", "token"},
-              {"id", event.id},
-              {"text", event.text},
-              {"logprob", shortest(event.logprob)}};
-  if (event.reasoning) append(out, "reasoning", true);
-  if (!event.top.empty()) append(out, "top", top_json(event.top));
   return dump(out);
 }
 
@@ -96,13 +101,16 @@ std::string notes_json(const Notes& notes) { return dump(notes_list(notes)); }
 std::string stats_json(const Stats& stats) { return dump(stats_object(stats)); }
 
 std::string error_json(const Error& error) {
-  Json out = {{"event", "error"}, {"code", code_name(error.code)}, {"message", error.message}};
+  Json out = event_object("error");
+  append(out, "code", code_name(error.code));
+  append(out, "message", error.message);
   append_facts(out, error.facts);
   return dump(out);
 }
 
 std::string chat_prompt_json(const ChatPrompt& prompt, bool tokens) {
-  Json out = {{"text", prompt.text}};
+  Json out = Json::object();
+  append(out, "text", prompt.text);
   if (tokens) append(out, "tokens", prompt.tokens);
   append(out, "template", prompt.source);
   append(out, "warnings", notes_list(prompt.warnings));
@@ -111,11 +119,13 @@ std::string chat_prompt_json(const ChatPrompt& prompt, bool tokens) {
 
 std::string reply_prompt_json(const ReplyPrompt& reply) {
   const ChatPrompt& prompt = reply.prompt;
-  return dump({{"tokens", prompt.tokens.size()},
-               {"dropped", prompt.dropped_messages},
-               {"template", prompt.source},
-               {"reasoning", reply.format.has_reasoning()},
-               {"warnings", notes_list(prompt.warnings)}});
+  Json out = Json::object();
+  append_whole(out, "tokens", static_cast<int64_t>(prompt.tokens.size()));
+  append_whole(out, "dropped", static_cast<int64_t>(prompt.dropped_messages));
+  append(out, "template", prompt.source);
+  append(out, "reasoning", reply.format.has_reasoning());
+  append(out, "warnings", notes_list(prompt.warnings));
+  return dump(out);
 }
 
 std::string token_bytes_json(const Tokenizer& tokenizer, std::span<const TokenId> ids) {

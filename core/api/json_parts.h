@@ -4,8 +4,11 @@
 // bytes that are not UTF-8 are replaced when a text is written.
 #pragma once  // inside
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -15,7 +18,15 @@ using Json = nlohmann::ordered_json;
 
 std::string dump(const Json& json);
 // Appends a member with a new name. Json's operator[] would first search all members for it.
-void append(Json& object, std::string key, Json value);
+void append(Json& object, std::string_view key, Json value);
+// Numbers, in functions of their own: a list of Json's initializers takes three times the code.
+void append_whole(Json& object, std::string_view key, int64_t value);
+void append_real(Json& object, std::string_view key, double value);
+struct Count {
+  std::string_view name;
+  uint64_t value;
+};
+void append_counts(Json& object, std::span<const Count> counts);
 void append_facts(Json& out, const Facts& facts);  // as "facts", if there are any
 Json notes_list(const Notes& notes);
 // The double that is written like the float: 0.1f as 0.1 and not as 0.10000000149011612.

@@ -53,9 +53,8 @@ Result<double> finish_vector(std::span<const float> vector, bool normalize, std:
     return fail(Code::bad_file,
                 "a text's vector has numbers that are not finite: the model's weights are damaged");
   const double divisor = normalize && length > 0 ? length : 1;
-  std::ranges::transform(kept, out.begin(), [=](float number) {
-    return static_cast<float>(static_cast<double>(number) / divisor);
-  });
+  for (size_t i = 0; i < kept.size(); ++i)
+    out[i] = static_cast<float>(static_cast<double>(kept[i]) / divisor);
   return length;
 }
 

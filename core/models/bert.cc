@@ -1,9 +1,12 @@
-// BERT (Devlin et al. 2018, arXiv 1810.04805) and Nomic's form of it (arXiv 2402.01613): encoders
-// whose layers see both ways. The sum after attention and after the feed-forward part is normed,
-// and so is the embedding; there is no norm before or behind the layers. BERT adds a learned row
-// for each position; Nomic's form turns queries and keys in its place, and gates the feed-forward
-// part with SiLU (Variant::rotary). DistilBERT's files are of BERT, without token types. A file may
-// have a head that fills in masked words; its tensors' names are Sluice's own.
+// Encoders whose layers see both ways: BERT (Devlin et al. 2018, arXiv 1810.04805), Nomic's form of
+// it (arXiv 2402.01613) and ModernBERT (Warner et al. 2024, arXiv 2412.13663). In the first two the
+// sum after attention and after the feed-forward part is normed, and no norm comes before or behind
+// the layers. BERT adds a learned row for each position; the others turn queries and keys in its
+// place. Nomic's form gates the feed-forward part with SiLU, ModernBERT with GELU. In ModernBERT
+// norms come before attention, which has none in the first layer, and before the feed-forward part.
+// Of every three layers, two see a window of positions and have their own RoPE base; the first sees
+// all. The embedding is normed in all of them. DistilBERT's files are of BERT, without token types.
+// A file of BERT may have a head that fills in masked words; its tensors' names are Sluice's own.
 #include "models/registry.h"
 #include "pass/binder.h"
 #include "pass/config_reader.h"
@@ -12,10 +15,13 @@
 namespace sluice {
 namespace {
 
+constexpr int64_t kModernPeriod = 3;  // of the layers that see all positions, as a rule
+
 class Bert final : public Model {
  public:
-  Bert(const Config& config, const Cut& cut, Head head) : Model(config, cut, head) {}
-  Status bind(const Gguf& gguf, const Variant& variant);
+  Bert(const Config& config, const Cut& cut, Head head, BertForm form)
+      : Model(config, cut, head), form_(form) {}
+  Status bind(const Gguf& gguf);
   void embed(Pass& pass, const Work& work) const override;
   void run_layer(Pass& pass, const Work& work) const override;
   void end_layer(Pass& pass, const Work& work) const override;
@@ -24,74 +30,106 @@ class Bert final : public Model {
 
  private:
   struct Layer {
-    Qkv qkv;        // [heads * head_dim][n_embd]; k and v: KV heads
-    Linear output;  // [n_embd][heads * head_dim]
-    Norm attn_output_norm;
-    GateUp gate_up;  // [n_ff][n_embd] twice; or
-    Linear up;       // [n_ff][n_embd]
-    Linear down;     // [n_embd][n_ff]
-    Norm layer_output_norm;
+    Norm attn_norm;          // before attention, or none
+    Qkv qkv;                 // [heads * head_dim][n_embd]; k and v: KV heads
+    Linear output;           // [n_embd][heads * head_dim]
+    Norm attn_output_norm;   // of the sum, or none
+    Norm ffn_norm;           // before the feed-forward part, or none
+    GateUp gate_up;          // [n_ff][n_embd] twice; of BERT the second alone
+    Linear down;             // [n_embd][n_ff]
+    Norm layer_output_norm;  // of the sum, or none
   };
+  Status read_shapes(const Gguf& gguf);
+  bool modern() const { return form_ == BertForm::modern; }
 
-  bool gated_ = false;
+  const BertForm form_;
+  float eps_ = 0;
+  Activation activation_ = Activation::gelu_exact;
   int types_ = -1;      // [types][n_embd], or -1
   int positions_ = -1;  // [context_length][n_embd], or -1
   Norm embedding_norm_;
   std::vector<Layer> weights_;
+  Norm output_norm_;
   Linear mask_dense_;  // [n_embd][n_embd]
   Norm mask_norm_;
   std::vector<Linear> head_;  // [n_vocab][n_embd]
 };
 
-Status Bert::bind(const Gguf& gguf, const Variant& variant) {
+// Layers that see all positions use RoPE table 0, those with a window table 1.
+Status Bert::read_shapes(const Gguf& gguf) {
   ConfigReader reader(gguf, config_.architecture);
-  const uint64_t every = reader.count("moe_every_n_layers");
   SLUICE_ASSIGN(layers_, read_layers(reader, config_));
   see_both_ways(layers_);
-  const float eps = reader.epsilon("attention.layer_norm_epsilon");
+  eps_ = reader.epsilon("attention.layer_norm_epsilon");
+  const std::string_view activation = modern() ? reader.text("hidden_activation") : "";
+  const bool mixture = reader.count("moe_every_n_layers") > 0;
   SLUICE_TRY(reader.status());
-  if (every > 0) {
-    return with_facts(fail(Code::unsupported_model, reader.key("moe_every_n_layers"), " is ", every,
-                           ": the model is a mixture of experts, which Sluice doesn't compute in ",
-                           config_.architecture, "; use another encoder"),
-                      {{"key", reader.key("moe_every_n_layers")}, {"value", concat(every)}});
+  if (form_ == BertForm::nomic || activation == "silu") activation_ = Activation::silu;
+  if (activation == "gelu_pytorch_tanh") activation_ = Activation::gelu;
+  const bool known =
+      activation.empty() || activation == "gelu" || activation_ != Activation::gelu_exact;
+  if (mixture || !known) {
+    return with_facts(
+        fail(Code::unsupported_model,
+             mixture
+                 ? "the model is a mixture of experts (moe_every_n_layers)"
+                 : concat(reader.key("hidden_activation"), " is \"", printable(activation), "\""),
+             ", which Sluice doesn't compute in ", config_.architecture, "; use another encoder"),
+        {{"architecture", config_.architecture}});
   }
-  gated_ = variant.rotary;
-  if (variant.rotary) {
-    SLUICE_ASSIGN(const RopeShape rope,
-                  read_rope(reader, config_, layers_[0].head_dim, RopePairs::halves));
-    ropes_ = {rope};
-  } else {
+  if (form_ == BertForm::plain) {
     max_positions_ = config_.context_length;
+    return {};
   }
+  SLUICE_ASSIGN(const RopeShape global,
+                read_rope(reader, config_, layers_[0].head_dim, RopePairs::halves));
+  ropes_ = {global};
+  if (modern()) {
+    SLUICE_TRY(read_windows(reader, kModernPeriod, layers_, 0));
+    SLUICE_ASSIGN(const RopeShape local, read_local_rope(reader, global, global.numbers.dims));
+    ropes_.push_back(local);
+  }
+  for (LayerShape& shape : layers_) shape.rope = shape.window == 0 ? 0 : 1;
+  return {};
+}
 
+Status Bert::bind(const Gguf& gguf) {
+  SLUICE_TRY(read_shapes(gguf));
   Binder b(gguf, *this);
   const int64_t d = config_.n_embd;
+  const auto norm = [&](std::string_view name) {
+    return b.layer_norm(name, d, eps_, modern() ? Biases::optional : Biases::required);
+  };
   b.embedding();
   b.token_table();
   types_ = b.optional_table("token_types.weight", d);
-  if (!variant.rotary) positions_ = b.table("position_embd.weight", max_positions_, d);
-  embedding_norm_ = b.layer_norm("token_embd_norm", d, eps);
+  if (form_ == BertForm::plain) positions_ = b.table("position_embd.weight", max_positions_, d);
+  embedding_norm_ = norm("token_embd_norm");
   weights_ = std::vector<Layer>(layers_.size());
   for (int64_t l = 0; l < config_.n_layers; ++l) {
-    LayerShape& shape = layers_[static_cast<size_t>(l)];
-    if (variant.rotary) shape.rope = 0;
+    const LayerShape& shape = layer(l);
     Layer& w = weights_[static_cast<size_t>(l)];
     b.layer(l);
     w.qkv = b.qkv(shape);
     w.output = b.linear(Phase::output, "attn_output", d, shape.q_rows());
-    w.attn_output_norm = b.layer_norm("attn_output_norm", d, eps);
-    if (gated_)
-      w.gate_up = b.gate_up(shape);
+    if (modern()) {
+      if (l > 0 || b.has("attn_norm.weight")) w.attn_norm = norm("attn_norm");
+      w.ffn_norm = norm("ffn_norm");
+    } else {
+      w.attn_output_norm = norm("attn_output_norm");
+      w.layer_output_norm = norm("layer_output_norm");
+    }
+    if (form_ == BertForm::plain)
+      w.gate_up.up = b.linear(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::hidden);
     else
-      w.up = b.linear(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::hidden);
+      w.gate_up = b.gate_up(shape);
     w.down = b.linear(Phase::down, "ffn_down", d, shape.n_ff);
-    w.layer_output_norm = b.layer_norm("layer_output_norm", d, eps);
   }
   b.head();
+  if (modern()) output_norm_ = norm("output_norm");
   if (head() == Head::masks) {
     mask_dense_ = b.linear(Phase::head, "mlm.dense", d, d, Buffer::hidden, Biases::required);
-    mask_norm_ = b.layer_norm("mlm.norm", d, eps);
+    mask_norm_ = norm("mlm.norm");
     b.need("mlm.bias");
   }
   head_ = b.logits("mlm.bias");
@@ -104,7 +142,8 @@ void Bert::embed(Pass& pass, const Work& work) const {
 }
 
 void Bert::run_layer(Pass& pass, const Work& work) const {
-  pass.project(work, {}, weights_[static_cast<size_t>(work.layer)].qkv);
+  const Layer& w = weights_[static_cast<size_t>(work.layer)];
+  pass.project(work, w.attn_norm, w.qkv);
   pass.store_heads(work, {});
 }
 
@@ -113,15 +152,15 @@ void Bert::end_layer(Pass& pass, const Work& work) const {
   pass.attend_heads(work);
   pass.attention_output(work, w.output);
   pass.norm_residual(work, w.attn_output_norm);
-  if (gated_)
-    pass.ffn_gate_up(work, {}, Activation::silu, w.gate_up);
+  if (form_ == BertForm::plain)
+    pass.ffn_up(work, w.ffn_norm, w.gate_up.up, activation_);
   else
-    pass.ffn_up(work, {}, w.up, Activation::gelu_exact);
+    pass.ffn_gate_up(work, w.ffn_norm, activation_, w.gate_up);
   pass.ffn_down(work, w.down);
   pass.norm_residual(work, w.layer_output_norm);
 }
 
-void Bert::run_output(Pass& pass, const Work& work) const { pass.output(work, {}); }
+void Bert::run_output(Pass& pass, const Work& work) const { pass.output(work, output_norm_); }
 
 void Bert::run_head(Pass& pass, const Work& work) const {
   pass.masked_logits(work, mask_dense_, mask_norm_, head_);
@@ -132,8 +171,8 @@ void Bert::run_head(Pass& pass, const Work& work) const {
 Result<std::unique_ptr<Model>> make_bert(const Gguf& gguf, const Config& config, const Cut& cut,
                                          const Variant& variant) {
   const bool masks = gguf.find_tensor("mlm.dense.weight") != nullptr;
-  auto model = std::make_unique<Bert>(config, cut, masks ? Head::masks : Head::none);
-  SLUICE_TRY(model->bind(gguf, variant));
+  auto model = std::make_unique<Bert>(config, cut, masks ? Head::masks : Head::none, variant.bert);
+  SLUICE_TRY(model->bind(gguf));
   return model;
 }
 

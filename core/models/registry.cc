@@ -12,7 +12,6 @@ MakeModel make_gemma4;
 MakeModel make_gpt2;
 MakeModel make_lfm2;
 MakeModel make_llama;
-MakeModel make_modern_bert;
 MakeModel make_qwen35;
 
 namespace {
@@ -28,8 +27,8 @@ constexpr Family kFamilies[] = {
     {"lfm2", make_lfm2, {}, Sight::either},
     {"qwen35", make_qwen35, {}},
     {"bert", make_bert, {}, Sight::both_ways},
-    {"nomic-bert", make_bert, {.rotary = true}, Sight::both_ways},
-    {"modern-bert", make_modern_bert, {}, Sight::both_ways},
+    {"nomic-bert", make_bert, {.bert = BertForm::nomic}, Sight::both_ways},
+    {"modern-bert", make_bert, {.bert = BertForm::modern}, Sight::both_ways},
     {"gemma-embedding", make_gemma3, {}, Sight::both_ways},
 };
 
@@ -51,26 +50,22 @@ constexpr Other kOthers[] = {
 // Fails with unsupported_model if the file is a reranker, or if its layers don't see as those of
 // its family do.
 Status check_use(const Gguf& gguf, const Family& family) {
-  ConfigReader reader(gguf, family.architecture);
-  SLUICE_ASSIGN(const auto causal, gguf.get_bool(reader.key("attention.causal")));
-  for (const TensorInfo& tensor : gguf.tensors) {
-    if (!tensor.name.starts_with("cls.")) continue;
-    return with_facts(
-        fail(
-            Code::unsupported_model, "the file has the tensor ", printable(tensor.name),
-            ": the model ranks texts (a reranker), which Sluice doesn't compute; take a model that "
-            "makes vectors"),
-        {{"tensor", printable(tensor.name)}});
+  const std::string key = concat(family.architecture, ".attention.causal");
+  SLUICE_ASSIGN(const auto causal, gguf.get_bool(key));
+  std::string problem;
+  if (family.sight != Sight::either &&
+      causal.value_or(family.sight == Sight::back) != (family.sight == Sight::back)) {
+    problem = concat(key, *causal ? " is true: layers see only what was before"
+                                  : " is false: layers see both ways");
   }
-  const bool as_told = family.sight == Sight::either || !causal.has_value() ||
-                       *causal == (family.sight == Sight::back);
-  if (as_told) return {};
-  return with_facts(
-      fail(Code::unsupported_model, reader.key("attention.causal"), " is ",
-           *causal ? "true: the model's layers see only what was before"
-                   : "false: the model's layers see both ways",
-           ", which Sluice doesn't compute in this architecture; use another model"),
-      {{"key", reader.key("attention.causal")}, {"value", *causal ? "true" : "false"}});
+  for (const TensorInfo& tensor : gguf.tensors)
+    if (tensor.name.starts_with("cls."))
+      problem = concat("the file has the tensor ", printable(tensor.name),
+                       ": the model ranks texts (a reranker)");
+  if (problem.empty()) return {};
+  return with_facts(fail(Code::unsupported_model, problem, ", which Sluice doesn't compute in ",
+                         family.architecture, "; use another model"),
+                    {{"architecture", std::string(family.architecture)}});
 }
 
 }  // namespace

@@ -13,14 +13,16 @@ namespace sluice {
 // expert_count.
 enum class WithExperts : uint8_t { never, sometimes, always };
 
+// BERT and what was made of it (bert.cc).
+enum class BertForm : uint8_t { plain, nomic, modern };
+
 // The differences between families of one structure that no key of the file gives.
 struct Variant {
   RopePairs rope_pairs = RopePairs::halves;
   bool qk_norm = false;  // RMS norm of each q and k head, before RoPE
   Biases qkv_biases = Biases::optional;
   WithExperts experts = WithExperts::never;
-  // Of encoders: RoPE in place of learned positions, and a gated feed-forward part.
-  bool rotary = false;
+  BertForm bert = BertForm::plain;
 };
 
 // Whether the layers of a family's models see only what was before, or both ways; attention.causal

@@ -265,32 +265,22 @@ void Binder::late_input_table() {
 // dense_2 and dense_3, which a pooled vector is multiplied by. The header may say their sizes.
 // Their products are kept in turn in two buffers (Pass::run_dense).
 void Binder::dense() {
-  if (!status_.has_value()) return;
   in(model_.head_slot(), "");
   ConfigReader reader(gguf_, model_.config_.architecture);
   int64_t width = model_.config_.n_embd;
   for (const char* name : {"dense_2", "dense_3"}) {
     const TensorInfo* tensor = gguf_.find_tensor(concat(name, ".weight"));
     if (tensor == nullptr) continue;
+    reader.integer(concat(name, "_feat_in"), width, width, width);
     const auto rows = static_cast<int64_t>(std::min<uint64_t>(tensor->dims[1], kMaxWidth));
-    const int64_t cols = reader.integer(concat(name, "_feat_in"), width, kMaxWidth);
     const int64_t out = reader.integer(concat(name, "_feat_out"), rows, kMaxWidth);
-    if (cols != width) {
-      keep(fail(Code::bad_file, reader.key(concat(name, "_feat_in")), " is ", cols,
-                ", but the vector before it has ", width, " numbers"));
-    }
-    Linear made{-1, -1, model_.dense_.empty() ? Buffer::hidden : Buffer::branch};
-    made.matrix = matrix_rows(concat(name, ".weight"), out, width, 0, out);
-    made.transform = transform_of(made.matrix);
-    made.bias = optional_vector(concat(name, ".bias"), out);
-    model_.dense_.push_back(made);
+    if (status_.has_value()) status_ = reader.status();
+    const Buffer buffer = model_.dense_.empty() ? Buffer::hidden : Buffer::branch;
+    model_.dense_.push_back(linear(Phase::head, name, out, width, buffer));
     width = out;
   }
-  const int64_t given = reader.integer("embedding_length_out", width, kMaxWidth);
+  reader.integer("embedding_length_out", width, width, width);
   if (status_.has_value()) status_ = reader.status();
-  if (given == width) return;
-  keep(fail(Code::bad_file, reader.key("embedding_length_out"), " is ", given,
-            ", but the file's tensors make vectors of ", width, " numbers"));
 }
 
 // The table's slot is the last one, because the others are numbered already.

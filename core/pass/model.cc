@@ -44,9 +44,7 @@ Pooling Model::pooling() const {
   return sees_both_ways() ? Pooling::mean : Pooling::last;
 }
 
-bool Model::sees_both_ways() const {
-  return std::ranges::any_of(layers_, &LayerShape::both_ways);
-}
+bool Model::sees_both_ways() const { return std::ranges::any_of(layers_, &LayerShape::both_ways); }
 
 bool Model::recurrent() const {
   return std::ranges::any_of(layers_, [](const LayerShape& layer) { return layer.state > 0; });

@@ -69,7 +69,8 @@ uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
 
 uint64_t Pass::session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows) {
   const Config& config = model.config();
-  const int64_t result = model.n_head_parts() > 0 ? padded_rows(config.n_vocab) : config.n_embd;
+  const int64_t result = model.n_head_parts() > 0 ? padded_rows(config.n_vocab)
+                                                  : std::max(config.n_embd, model.vector_width());
   return state_bytes(model, n_tokens) + 4 * static_cast<uint64_t>(logit_rows * result);
 }
 

@@ -172,7 +172,7 @@ class Pass {
   // residual = the token's row of the model's token_table() * scale, plus the first row of the
   // table `types` and its position's row of the table `positions`, unless these are -1.
   void embed(const Work& work, float scale = 1, int positions = -1, int types = -1);
-  // residual = the normed residual: after each addition in some encoders.
+  // residual = the normed residual: after each addition in some encoders. Nothing without a norm.
   void norm_residual(const Work& work, const Norm& norm);
   // Then, if the model has layer_inputs(): inputs = (the token's row of their table * sqrt(width) +
   // norm(the product with the residual / sqrt(n_embd))) / sqrt(2). The norm is of each layer's

@@ -1,6 +1,4 @@
-// The steps of short convolutions (pass/pass.h).
-#include <algorithm>
-
+// The step of a short convolution (pass/pass.h).
 #include "pass/pass.h"
 
 namespace sluice {
@@ -46,45 +44,6 @@ void Pass::short_conv(const Work& work, const Norm& norm, const ShortConv& conv)
         const float* in = input(stretch.n - past + j);
         for (int64_t i = first; i < last; ++i) stretch.to[j * width + i] = in[i];
       }
-    }
-  });
-}
-
-// A token's row of what is kept: u, then c.
-void Pass::conv_inputs(const Work& work, const Norm& norm, const ShortConv& conv) {
-  project(work, norm, conv.in);
-  const int64_t width = model_.layer(work.layer).conv_channels;
-  parallel_for(Phase::rope, work.worker, work.n_tokens, [&](Share mine) {
-    for (int64_t t = mine.begin; t < mine.end; ++t) {
-      const float* b = row(Buffer::q, work, t, width);
-      const float* c = row(Buffer::k, work, t, width);
-      const float* x = row(Buffer::v, work, t, width);
-      float* kept = row(Buffer::kept, work, t, 2 * width);
-      for (int64_t i = 0; i < width; ++i) kept[i] = b[i] * x[i];
-      std::copy_n(c, width, kept + width);
-    }
-  });
-}
-
-// Beyond the text's ends u is 0. A worker takes some tokens.
-void Pass::centered_conv(const Work& work, const ShortConv& conv) {
-  const LayerShape& shape = model_.layer(work.layer);
-  const int64_t width = shape.conv_channels, taps = shape.conv_tokens, side = taps / 2;
-  parallel_for(Phase::attention, work.worker, work.n_tokens, [&](Share mine) {
-    const float* weights = weights_.vector(conv.kernel);
-    for (int64_t t = mine.begin; t < mine.end; ++t) {
-      const PassText& text = now_->text_of(work.first_token + t);
-      const int64_t at = work.first_token + t - text.first;
-      const int64_t first = std::max<int64_t>(0, side - at);
-      const int64_t end = std::min(taps, side + text.n_tokens - at);
-      float* out = row(Buffer::attended, work, t, width);
-      std::fill_n(out, width, 0.0f);
-      for (int64_t j = first; j < end; ++j) {
-        const float* u = row(Buffer::kept, work, t - side + j, 2 * width);
-        for (int64_t i = 0; i < width; ++i) out[i] = out[i] + weights[i * taps + j] * u[i];
-      }
-      const float* c = row(Buffer::kept, work, t, 2 * width) + width;
-      for (int64_t i = 0; i < width; ++i) out[i] = c[i] * out[i];
     }
   });
 }

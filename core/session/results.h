@@ -1,5 +1,5 @@
 // What a run over given tokens is to give (Session::start_results).
-#pragma once
+#pragma once  // face
 
 #include <algorithm>
 #include <cstddef>

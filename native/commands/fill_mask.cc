@@ -37,6 +37,8 @@ struct FillMaskOptions {
   bool json = false;
 };
 
+constexpr size_t kMostMasks = 1 << 20;  // positions of the longest context
+
 constexpr char kFillMaskFooter[] =
     R"(The text is PROMPT, -p, -f or --tokens, or else the standard input if that is a
 pipe or a file. In it the model's mask, mostly [MASK] or <mask>, stands for each
@@ -101,7 +103,7 @@ int fill_mask(FillMaskOptions& options) {
     SLUICE_TRY(require_masks(header));
     SLUICE_ASSIGN(const Tokenizer tokenizer, Tokenizer::from_gguf(header));
     SLUICE_ASSIGN(found, masked(tokenizer, options, *text));
-    load.logit_positions = static_cast<int64_t>(found.masks.size());
+    load.logit_positions = static_cast<int64_t>(std::min(found.masks.size(), kMostMasks));
     load.kv_type = "f32";
     return {};
   };

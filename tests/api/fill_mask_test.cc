@@ -163,5 +163,32 @@ TEST(FillMask, TokensAreShownInValidUtf8) {
   EXPECT_EQ(filled_text(tokenizer, "b", std::vector<MaskTop>{{{'a', 0.0f}}}), "b");
 }
 
+// WordPiece: a token that begins a word starts with U+2581.
+TEST(FillMask, ATokenOfWordPieceThatGoesOnJoinsTheWord) {
+  const std::vector<std::string> tokens = {"[PAD]",   "[UNK]", "[CLS]",    "[SEP]",    "[MASK]",
+                                           "\u2581a", "s",     "\u2581##", "\u2581dog"};
+  enum : TokenId { kCls = 2, kSep = 3, kOpen = 4, kA = 5, kS = 6, kHashes = 7, kWord = 8 };
+  GgufBuilder file;
+  file.kv_string("tokenizer.ggml.model", "bert")
+      .kv_strings("tokenizer.ggml.tokens", tokens)
+      .kv_array("tokenizer.ggml.token_type", ValueType::i32,
+                std::vector<int32_t>{3, 2, 3, 3, 3, 1, 1, 1, 1});
+  const Tokenizer tokenizer = built(file);
+  EXPECT_EQ(token_text(tokenizer, kS), "##s");
+  EXPECT_EQ(token_text(tokenizer, kHashes), "##");
+  EXPECT_EQ(token_text(tokenizer, kWord), "dog");
+  EXPECT_EQ(token_text(tokenizer, 1), "[UNK]");
+  EXPECT_EQ(text_ids(tokenizer, "", "Dog [MASK]").front(), kCls);
+  const auto found = masked_text(tokenizer, "A Dog [MASK]");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->ids, (Ids{kCls, kA, kWord, kOpen, kSep}));
+  const auto with = [](TokenId id) { return std::vector<MaskTop>{{{id, 0.0f}}}; };
+  EXPECT_EQ(filled_text(tokenizer, "A Dog [MASK]", with(kS)), "A Dogs");
+  EXPECT_EQ(filled_text(tokenizer, "A Dog [MASK]", with(kWord)), "A Dog dog");
+  EXPECT_EQ(filled_text(tokenizer, "A Dog [MASK]", with(kHashes)), "A Dog ##");
+  EXPECT_EQ(filled_text(tokenizer, "[MASK]", with(kS)), "s");
+  EXPECT_EQ(filled_ids(tokenizer, *found, with(kS)), "a dogs");
+}
+
 }  // namespace
 }  // namespace sluice

@@ -2,6 +2,7 @@
 // models answer, against llama.cpp's converter and transformers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "files/convert/convert.h"
 #include "make/hf_folder.h"
 #include "session/logits.h"
+#include "session/results.h"
 #include "support/model_test.h"
 #include "support/sha256.h"
 
@@ -114,7 +116,7 @@ TEST_P(HfFolder, KeysAreThoseOfAnotherConverter) {
 // transformers' best tokens, with their log-probabilities.
 TEST_P(HfFolder, TheConvertedModelAnswersAsTheOriginal) {
   if (GetParam() == "absent") GTEST_SKIP() << "there is no ../shared/models/hf here";
-  if (!answers()[GetParam()].contains("cases")) GTEST_SKIP() << "it writes no text";
+  if (!answers()[GetParam()].contains("cases")) GTEST_SKIP() << "it writes no text (below)";
   MemoryFolder folder = read_folder(GetParam());
   const auto bytes = convert_folder(folder, Type::F32);
   ASSERT_TRUE(bytes) << bytes.error().message;
@@ -138,6 +140,64 @@ TEST_P(HfFolder, TheConvertedModelAnswersAsTheOriginal) {
       EXPECT_NEAR(logits[id] - std::log(sum), best[1].get<double>(), 1e-4) << "token " << id;
     }
   }
+}
+
+// transformers' best words in place of masks, and the texts' vectors.
+TEST_P(HfFolder, TheConvertedModelFillsMasksAsTheOriginal) {
+  if (GetParam() == "absent") GTEST_SKIP() << "there is no ../shared/models/hf here";
+  const json& all = answers()[GetParam()];
+  if (!all.contains("fill_mask")) GTEST_SKIP() << "it writes text (above)";
+  MemoryFolder folder = read_folder(GetParam());
+  const auto bytes = convert_folder(folder, Type::F32);
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  LoadOptions options;
+  options.threads = 2;
+  const auto engine = load_bytes(*bytes, options);
+  ASSERT_NE(engine, nullptr);
+  EXPECT_TRUE(engine->makes().masks);
+  EXPECT_FALSE(engine->makes().text);
+  Session& session = engine->session();
+  const auto n = static_cast<size_t>(engine->tokenizer().vocab_size());
+  bool first = true;
+  for (const json& one : all["fill_mask"]) {
+    SCOPED_TRACE(one["text"]);
+    const auto ids = one["ids"].get<std::vector<TokenId>>();
+    Results wanted;
+    wanted.pooling = Pooling::mean;
+    for (const json& mask : one["masks"])
+      wanted.logits.chosen.push_back(mask["position"].get<size_t>());
+    ASSERT_TRUE(session.start_results(ids, 0, wanted).has_value());
+    finish_run(*engine);
+    ASSERT_EQ(session.logits().size(), n * wanted.logits.chosen.size());
+    for (size_t row = 0; row < wanted.logits.chosen.size(); ++row) {
+      const std::span<const float> logits = session.logits().subspan(row * n, n);
+      double sum = 0;
+      for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
+      std::vector<size_t> order(n);
+      for (size_t id = 0; id < n; ++id) order[id] = id;
+      std::ranges::sort(order, {}, [&](size_t id) { return -logits[id]; });
+      for (size_t i = 0; i < one["masks"][row]["top"].size(); ++i) {
+        const json& best = one["masks"][row]["top"][i];
+        EXPECT_EQ(order[i], best[0].get<size_t>()) << i;
+        EXPECT_NEAR(logits[order[i]] - std::log(sum), std::log(best[2].get<double>()), 1e-4);
+      }
+    }
+    if (first) {
+      const auto values = all["logits"]["values"].get<std::vector<float>>();
+      ASSERT_EQ(values.size(), n);
+      for (size_t id = 0; id < n; ++id) EXPECT_NEAR(session.logits()[id], values[id], 1e-4) << id;
+    }
+    first = false;
+    double squares = 0;
+    for (const float x : session.pooled()) squares += double{x} * x;
+    const auto mean = one["mean_embedding"].get<std::vector<double>>();
+    for (size_t i = 0; i < mean.size(); ++i)
+      EXPECT_NEAR(session.pooled()[i] / std::sqrt(squares), mean[i], 1e-4) << i;
+  }
+  const Status text = session.start(std::vector<TokenId>{1, 2}, {});
+  ASSERT_FALSE(text.has_value());
+  EXPECT_EQ(text.error().code, Code::unsupported_model);
+  EXPECT_NE(text.error().message.find("is for masked words"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shared, HfFolder, testing::ValuesIn(folders()),

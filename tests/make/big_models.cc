@@ -90,6 +90,18 @@ std::vector<TinyModel> make_big_models() {
   gemma.window = 512;
   gemma.vocabulary = Vocabulary::spm;
 
+  TinyModel encoder = gemma;
+  encoder.name = "embeddinggemma-300m";
+  encoder.architecture = "gemma-embedding";
+  encoder.n_layers = 24;
+  encoder.n_embd = 768;
+  encoder.n_heads = 3;
+  encoder.n_ff = 1152;
+  encoder.context = 2048;
+  encoder.pooling = 1;
+  encoder.dense[0] = 3072;
+  encoder.dense[1] = 768;
+
   TinyModel gemma4;
   gemma4.name = "gemma4-e2b";
   gemma4.architecture = "gemma4";
@@ -155,7 +167,7 @@ std::vector<TinyModel> make_big_models() {
   delta.n_value_heads = 16;
   delta.context = 262144;
   delta.freq_base = 1e7f;
-  return {smollm, qwen, llama, large, lfm, gemma, gemma4, inputs, mixture, delta};
+  return {smollm, qwen, llama, large, lfm, gemma, encoder, gemma4, inputs, mixture, delta};
 }
 
 }  // namespace

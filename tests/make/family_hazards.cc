@@ -11,39 +11,6 @@ namespace {
 
 using Level = Hazard::Level;
 
-// What only one family demands of its file.
-class FamilyCases {
- public:
-  FamilyCases(Cases& cases, std::string_view model)
-      : cases_(cases), file_(tiny_model_file(tiny_model_named(model))) {}
-
-  template <typename Change>
-  void add(std::string_view name, std::string says, Change&& change) {
-    GgufBuilder file = file_;
-    change(file);
-    cases_.add(concat(architecture(), "_", name), file.build(), std::move(says));
-  }
-  void f32(std::string_view name, std::string_view key, float value, std::string_view says) {
-    const std::string whole = concat(architecture(), ".", key);
-    add(name, concat(whole, says), [&](GgufBuilder& f) { f.kv_f32(whole, value); });
-  }
-  void without(std::string_view key) {
-    const std::string whole = concat(architecture(), ".", key);
-    add(concat("without_", key), whole, [&](GgufBuilder& f) { f.remove(whole); });
-  }
-  void without_tensor(std::string_view name) {
-    add(concat("without_", name), concat("has no tensor ", name),
-        [&](GgufBuilder& f) { f.remove_tensor(name); });
-  }
-
- private:
-  std::string architecture() const {
-    return file_.entries[0].value.substr(8);  // general.architecture, after its length
-  }
-  Cases& cases_;
-  const GgufBuilder file_;
-};
-
 void gpt2(Cases cases) {
   FamilyCases family(cases, "gpt2-odd-f32");
   const float nan = std::nanf("");
@@ -268,11 +235,6 @@ void lfm2(Cases cases) {
     f.kv_u32("lfm2.shortconv.l_cache", 32);
     f.tensor("blk.0.shortconv.conv.weight", Type::Q8_0, {32, 40}, std::string(34 * 40, '\0'));
   });
-  cases.level(Level::model, Code::unsupported_model);
-  family.add("both_ways", "lfm2.attention.causal is false", [](GgufBuilder& f) {
-    f.kv_raw("lfm2.attention.causal", static_cast<uint32_t>(ValueType::boolean),
-             std::string(1, '\0'));
-  });
 }
 
 void qwen35(Cases cases) {
@@ -350,6 +312,7 @@ void qwen35(Cases cases) {
 }  // namespace
 
 void add_family_hazards(Cases& cases) {
+  add_encoder_hazards(cases);
   gpt2(cases.level(Level::model));
   gemma3(cases);
   gemma4(cases);

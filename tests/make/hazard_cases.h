@@ -2,11 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/format.h"
 #include "gguf_builder.h"
 #include "hazards.h"
+#include "tiny_models.h"
 
 namespace sluice {
 
@@ -37,9 +40,43 @@ class Cases {
   Code code_ = Code::bad_file;
 };
 
+// What only one family demands of its file.
+class FamilyCases {
+ public:
+  FamilyCases(Cases& cases, std::string_view model)
+      : cases_(cases), file_(tiny_model_file(tiny_model_named(model))) {}
+
+  template <typename Change>
+  void add(std::string_view name, std::string says, Change&& change) {
+    GgufBuilder file = file_;
+    change(file);
+    cases_.add(concat(architecture(), "_", name), file.build(), std::move(says));
+  }
+  void f32(std::string_view name, std::string_view key, float value, std::string_view says) {
+    const std::string whole = concat(architecture(), ".", key);
+    add(name, concat(whole, says), [&](GgufBuilder& f) { f.kv_f32(whole, value); });
+  }
+  void without(std::string_view key) {
+    const std::string whole = concat(architecture(), ".", key);
+    add(concat("without_", key), whole, [&](GgufBuilder& f) { f.remove(whole); });
+  }
+  void without_tensor(std::string_view name) {
+    add(concat("without_", name), concat("has no tensor ", name),
+        [&](GgufBuilder& f) { f.remove_tensor(name); });
+  }
+
+ private:
+  std::string architecture() const {
+    return file_.entries[0].value.substr(8);  // general.architecture, after its length
+  }
+  Cases& cases_;
+  const GgufBuilder file_;
+};
+
 // Adds the files that are good GGUF, but not models that can run.
 void add_model_hazards(Cases& cases);
 void add_family_hazards(Cases& cases);
+void add_encoder_hazards(Cases& cases);
 void add_fold_hazards(Cases& cases);
 
 }  // namespace sluice

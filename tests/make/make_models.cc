@@ -19,7 +19,8 @@ int usage() {
   std::fprintf(stderr,
                "usage: make_models OUTDIR [--big SHAPE --type TYPE] [--reverse] [--split N]\n"
                "SHAPE: smollm2-135m, qwen3-0.6b, llama-3.2-1b, llama-3.1-8b, lfm2-350m,\n"
-               "gemma-3-1b, gemma4-e2b, gemma4-inputs, qwen3.5-0.8b or qwen3-30b-a3b-6-layers\n"
+               "gemma-3-1b, embeddinggemma-300m, gemma4-e2b, gemma4-inputs, qwen3.5-0.8b or\n"
+               "qwen3-30b-a3b-6-layers\n"
                "TYPE: %s or Q4_K_M\n"
                "N: 1 to 999 files for each model\n",
                sluice::computed_type_names().c_str());
@@ -87,7 +88,9 @@ int write_big(const std::string& dir, const std::string& shape, const std::strin
 }
 
 int write_tiny(const std::string& dir, How how) {
-  for (sluice::TinyModel model : sluice::tiny_models()) {
+  std::vector<sluice::TinyModel> models = sluice::tiny_models();
+  models.insert(models.end(), sluice::tiny_encoders().begin(), sluice::tiny_encoders().end());
+  for (sluice::TinyModel model : models) {
     model.reversed = how.reversed;
     const std::string bytes = build_tiny_model(model);
     const std::string path = dir + "/" + file_name(model.name, how);

@@ -283,12 +283,12 @@ const std::vector<TinyModel>& tiny_models() {
 }
 
 const TinyModel& tiny_model_named(std::string_view name) {
-  const auto found = std::ranges::find(tiny_models(), name, &TinyModel::name);
-  if (found == tiny_models().end()) {
-    std::fprintf(stderr, "there is no tiny model %s\n", std::string(name).c_str());
-    std::abort();
+  for (const auto* models : {&tiny_models(), &tiny_encoders()}) {
+    const auto found = std::ranges::find(*models, name, &TinyModel::name);
+    if (found != models->end()) return *found;
   }
-  return *found;
+  std::fprintf(stderr, "there is no tiny model %s\n", std::string(name).c_str());
+  std::abort();
 }
 
 }  // namespace sluice

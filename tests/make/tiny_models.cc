@@ -8,6 +8,7 @@
 #include "blocks.h"
 #include "fold.h"
 #include "quantize.h"
+#include "tiny_plan.h"
 #include "tiny_vocabulary.h"
 
 namespace sluice {
@@ -39,35 +40,15 @@ class Random {
   uint64_t state_ = 0xcbf29ce484222325u;
 };
 
-struct Plan {
-  std::string name;
-  Type type;
-  uint64_t columns;
-  uint64_t rows;    // 0: a vector; of all matrices
-  float deviation;  // of a matrix
-  float mean;       // of a vector
-  uint64_t matrices = 1;
-};
-
-bool fits(Type type, uint64_t columns) { return columns % traits(type).block == 0; }
-
-Type type_for(const TinyModel& model, Type wanted, uint64_t columns) {
-  if (fits(wanted, columns)) return wanted;
-  const bool k_type = traits(wanted).block == 256;
-  if (k_type && fits(Type::Q8_0, columns))
-    return model.k_m && wanted == Type::Q4_K ? Type::Q5_0 : Type::Q8_0;
-  return Type::F16;
-}
-
 // The model's tensors in the order in which converters write them.
 std::vector<Plan> plan_tensors(const TinyModel& m) {
+  if (m.is_bert()) return plan_bert(m);
   std::vector<Plan> plans;
   const auto matrix = [&](const std::string& name, uint64_t columns, uint64_t rows, Type wanted) {
-    const float deviation = 1 / std::sqrt(static_cast<float>(columns));
-    plans.push_back({name, type_for(m, wanted, columns), columns, rows, deviation, 0});
+    plans.push_back(plan_matrix(m, name, columns, rows, wanted));
   };
   const auto vector = [&](const std::string& name, uint64_t n, float mean) {
-    plans.push_back({name, Type::F32, n, 0, 0.1f, mean});
+    plans.push_back(plan_vector(name, n, mean));
   };
   const bool gpt2 = m.architecture == "gpt2";
   const auto norm = [&](const std::string& name) {
@@ -88,6 +69,7 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
     plans.back().deviation = 0.1f;
   }
   norm(m.architecture == "lfm2" ? "token_embd_norm" : "output_norm");
+  plan_dense(m, plans);
   if (m.rope_freqs) vector("rope_freqs.weight", m.head_dim / 2, 1);
   if (m.input_width > 0) {
     const uint64_t all = uint64_t{m.input_width} * m.n_layers;
@@ -140,7 +122,7 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
       vector(blk + "attn_k.bias", kv_rows, 0);
       vector(blk + "attn_v.bias", kv_rows, 0);
     }
-    const bool gemma = m.architecture == "gemma3" || gemma4;
+    const bool gemma = m.architecture.starts_with("gemma");
     const bool lfm2 = m.architecture == "lfm2" && !m.is_conv(layer);
     const bool qwen3 = m.architecture.starts_with("qwen3") && !m.is_delta(layer);
     if (qwen3 || gemma || lfm2) {
@@ -293,7 +275,7 @@ GgufBuilder metadata(const TinyModel& m) {
   else
     file.kv_u32(a + "feed_forward_length", m.n_ff);
   file.kv_u32(a + "attention.head_count", m.n_heads);
-  if (m.architecture == "gpt2") {
+  if (m.architecture == "gpt2" || m.is_bert()) {
     file.kv_f32(a + "attention.layer_norm_epsilon", m.rms_eps);
   } else {
     if (m.conv_tokens > 0 || m.period > 0)
@@ -308,7 +290,8 @@ GgufBuilder metadata(const TinyModel& m) {
         .kv_u32(a + "expert_used_count", m.n_used)
         .kv_u32(a + "expert_feed_forward_length", m.n_ff);
   }
-  if (m.architecture == "gemma3") {
+  if (m.is_encoder()) add_encoder_keys(file, m);
+  if (m.architecture == "gemma3" || m.architecture == "gemma-embedding") {
     file.kv_u32(a + "attention.sliding_window", m.window).kv_f32(a + "rope.freq_base_swa", 10000);
   }
   if (m.architecture == "gemma4") {

@@ -142,11 +142,42 @@ void add_bpe(GgufBuilder& file, Vocabulary vocabulary, uint32_t n) {
   if (vocabulary == Vocabulary::llama_bpe) file.kv_u32("tokenizer.ggml.eot_token_id", n - 1);
 }
 
+// Words begin with the sign for a space; what goes on in a word has none.
+void add_wordpiece(GgufBuilder& file, uint32_t n) {
+  Tokens tokens;
+  for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"})
+    tokens.add(special, kControl);
+  const std::string space = "\u2581";
+  for (const char c : std::string_view("abcdefghijklmnopqrstuvwxyz0123456789")) {
+    tokens.add(space + c, kNormal);
+    tokens.add(std::string(1, c), kNormal);
+  }
+  for (const char c : std::string_view("!\"',-.:;?()")) tokens.add(space + c, kNormal);
+  for (const char* word : {"the", "and", "of", "is", "cat", "dog", "in", "a", "town", "capital"})
+    tokens.add(space + word, kNormal);
+  for (const auto& [left, right] : joins(space)) {
+    if (tokens.size() == n) break;
+    tokens.add(left + right, kNormal);
+  }
+  tokens.fill(n);
+  file.kv_string("tokenizer.ggml.model", "bert")
+      .kv_strings("tokenizer.ggml.tokens", tokens.texts)
+      .kv_array("tokenizer.ggml.token_type", ValueType::i32, tokens.types)
+      .kv_u32("tokenizer.ggml.unknown_token_id", 1)
+      .kv_u32("tokenizer.ggml.seperator_token_id", 3)
+      .kv_u32("tokenizer.ggml.padding_token_id", 0)
+      .kv_u32("tokenizer.ggml.mask_token_id", 4)
+      .kv_u32("tokenizer.ggml.bos_token_id", 2)
+      .kv_u32("tokenizer.ggml.eos_token_id", 3);
+}
+
 }  // namespace
 
 void add_vocabulary(GgufBuilder& file, Vocabulary vocabulary, uint32_t n) {
   if (vocabulary == Vocabulary::spm) {
     add_spm(file, n);
+  } else if (vocabulary == Vocabulary::wordpiece) {
+    add_wordpiece(file, n);
   } else {
     add_bpe(file, vocabulary, n);
   }

@@ -1,6 +1,7 @@
 // Writes tests/data/hashes.json: hashes of the last position's logits for some ids, which every machine, wasm flavour and
-// number of threads must give. Run this again only if the arithmetic is meant to change:
-//   node tests/record/record_hashes.mjs [BUILD_DIR]      (default build/release)
+// number of threads must give; of encoders, hashes of the vector that the ids have, and of masked words' logits. Run this
+// again only if the arithmetic is meant to change:
+//   ninja -C build/release encoder_hashes && node tests/record/record_hashes.mjs [BUILD_DIR]      (default build/release)
 import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, ROOT, capture, main, must, write_atomically } from '../../scripts/lib.mjs';
@@ -17,6 +18,12 @@ const TINY = [
   ...['lfm2-f32', 'lfm2-q4_0', 'lfm2-odd-f32', 'qwen35-f32', 'qwen35-q4_0', 'qwen35-odd-f32'],
   ...['llama-folded-q8_0', 'qwen3-folded-f32', 'gemma3-folded-q8_0', 'qwen3moe-folded-f32'],
   ...['qwen3moe-f32', 'qwen3moe-q4_0', 'qwen3moe-q4_k_m', 'qwen3moe-odd-bf16'],
+];
+const ENCODERS = [
+  ...['bert-f32', 'bert-q8_0', 'nomic-bert-f32', 'nomic-bert-q8_0', 'modern-bert-f32', 'modern-bert-q8_0'],
+  ...['gemma-embedding-f32', 'gemma-embedding-q8_0', 'lfm2-embed-f32', 'lfm2-embed-q8_0'],
+  ...['bert-masks-f32', 'bert-masks-q8_0', 'bert-odd-f32', 'gemma-embedding-wide-f32'],
+  'lfm2-embed-odd-f32',
 ];
 const IDS = Array.from({ length: 40 }, (_, i) => (i * i * 7 + i * 31 + 3) % 509);
 
@@ -40,6 +47,19 @@ main(async () => {
   const rows = Object.entries(hashes).map(
     ([name, row]) => `  ${JSON.stringify(name)}: ${JSON.stringify(row)}`,
   );
-  const text = `{\n "ids": ${JSON.stringify(IDS)},\n "hashes": {\n${rows.join(',\n')}\n }\n}\n`;
+  const files = ENCODERS.map((name) => path.join(MODELS, `${name}.gguf`));
+  const made = capture(path.join(build, 'tests', 'encoder_hashes'), [IDS.join(','), ...files]);
+  if (made.status !== 0) throw new Failure(`encoder_hashes: ${made.stderr}`);
+  const pairs = made.stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '));
+  const lines = (column) =>
+    ENCODERS.flatMap((name, i) =>
+      pairs[i][column] === undefined ? [] : `  "${name}": "${pairs[i][column]}"`,
+    ).join(',\n');
+  const text =
+    `{\n "ids": ${JSON.stringify(IDS)},\n "hashes": {\n${rows.join(',\n')}\n },\n` +
+    ` "vectors": {\n${lines(0)}\n },\n "masks": {\n${lines(1)}\n }\n}\n`;
   write_atomically(path.join(ROOT, 'tests', 'data', 'hashes.json'), text);
 });

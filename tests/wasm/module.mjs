@@ -131,7 +131,7 @@ export function events(session) {
 
 /** {hash, top} of the logits after `ids`. */
 export function logits({ session }, ids, batch = 0) {
-  parse(session.startLogits(ids, batch));
+  parse(session.startLogits(ids, batch, []));
   events(session);
-  return parse(session.logits(5));
+  return parse(session.logits(5, 0));
 }

@@ -26,9 +26,9 @@ const FAULTS = {
 
 /** {hash, top} of the logits after `ids`. */
 function logits_with(source, session, ids, batch = 0) {
-  parse(session.startLogits(ids, batch));
+  parse(session.startLogits(ids, batch, []));
   run_with(source, [session]);
-  return parse(session.logits(5));
+  return parse(session.logits(5, 0));
 }
 
 /** The least budget of a file with these options. */

@@ -60,7 +60,15 @@ function ids_of({ module }, engine, text, special = false) {
   return [...engine.textIds(ids, 0)];
 }
 
-function vectors_of({ session }, texts, pooling, { dimensions = 0, normalize = true } = {}) {
+/** The beginning of a vector, divided by its length. */
+function normalized(vector) {
+  const sums = [0, 0, 0, 0];
+  vector.forEach((number, i) => (sums[i % 4] += number * number));
+  const length = Math.sqrt(sums[0] + sums[1] + (sums[2] + sums[3]));
+  return Array.from(vector, (number) => Math.fround(number / length));
+}
+
+function vectors_of({ session }, texts, pooling, dimensions = 0) {
   parse(
     session.startVectors(
       texts.flat(),
@@ -70,12 +78,10 @@ function vectors_of({ session }, texts, pooling, { dimensions = 0, normalize = t
   );
   const [end] = events(session);
   assert.deepEqual([end.event, end.finish], ['done', 'length']);
-  assert.equal(session.vectorsDone(), texts.length);
-  return texts.map((_, i) => {
-    const vector = session.vector(i, dimensions, normalize);
-    if (typeof vector === 'string') parse(vector);
-    return [...vector];
-  });
+  const all = session.vectors(0);
+  const width = all.length / texts.length;
+  const size = dimensions || width;
+  return texts.map((_, i) => normalized(all.subarray(i * width, i * width + size)));
 }
 
 for (const flavour of NODE_FLAVOURS) {
@@ -104,7 +110,7 @@ for (const flavour of NODE_FLAVOURS) {
           ...['embed', file, '--tokens', texts[1].join(','), '--json'],
           ...['--pooling', 'last', '--dimensions', '8'],
         );
-        const found = vectors_of(engine, [texts[1]], POOLINGS.last, { dimensions: 8 });
+        const found = vectors_of(engine, [texts[1]], POOLINGS.last, 8);
         assert.deepEqual(found, [cut.embedding.map(Math.fround)]);
         engine.delete();
       });
@@ -129,9 +135,17 @@ for (const flavour of NODE_FLAVOURS) {
         const [told] = native('fill-mask', file, '-p', text, '--top', '7', '--json');
         const ids = ids_of(opened, engine, text, true);
         assert.equal(ids.length, told.tokens);
-        parse(session.startMasks(engine, ids));
+        const positions = told.masks.map(({ position }) => position);
+        assert.ok(positions.every((position) => ids[position] === engine.mask()));
+        parse(session.startLogits(ids, 0, positions));
         events(session);
-        assert.deepEqual(parse(session.masks(engine, 7)).masks, told.masks);
+        const masks = positions.map((position, row) => {
+          const top = parse(session.logits(7, row)).top.map(([id, logprob]) => ({
+            ...{ id, token: engine.tokenText(id), logprob },
+          }));
+          return { position, top };
+        });
+        assert.deepEqual(masks, told.masks);
       }
       assert.equal(JSON.parse(session.startText('A dog', '{}')).code, 'unsupported_model');
       engine.delete();
@@ -154,10 +168,13 @@ for (const flavour of NODE_FLAVOURS) {
       assert.equal(code(session.startVectors([1e6], [1], 0)), 'invalid_argument');
       assert.equal(code(session.startVectors([-1], [1], 0)), 'invalid_argument');
       assert.equal(code(session.startVectors(Array(65).fill(1), [65], 0)), 'context_full');
-      assert.equal(session.vectorsDone(), 0);
+      assert.equal(session.vectors(0).length, 0);
       const [whole] = vectors_of(engine, [[1, 5, 9]], 1);
-      assert.equal(code(session.vector(0, whole.length + 1, true)), 'invalid_argument');
-      assert.equal(code(session.startMasks(engine, [1, 5])), 'invalid_argument');
+      assert.equal(session.vectors(whole.length).length, 0);
+      assert.equal(session.vectors(2 ** 31).length, 0);
+      assert.equal(code(session.startLogits([1, 5], 0, [2])), 'invalid_argument');
+      assert.equal(code(session.startLogits([1, 5], 0, [-1])), 'invalid_argument');
+      assert.equal(code(session.startLogits([], 0, [])), 'invalid_argument');
       parse(session.startVectors([1, 5, 9], [3], 1));
       assert.equal(code(session.startVectors([1], [1], 1)), 'busy');
       session.cancel();

@@ -389,9 +389,9 @@ export class EngineHost {
         case 'logits': {
           const { session, id, ids, batch, top } = message;
           const timeline = this.#runs.get(session);
-          check(timeline.handle.startLogits(ids, batch));
+          check(timeline.handle.startLogits(ids, batch, []));
           const tell = (handle: SessionHandle): void => {
-            const value = parseAnswer<Logits>(handle.logits(top));
+            const value = parseAnswer<Logits>(handle.logits(top, 0));
             this.post({ type: 'result', id, value, stats: coreStats(handle) });
           };
           return this.#begin(timeline, { id, tell }, false);

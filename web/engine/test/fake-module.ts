@@ -100,8 +100,6 @@ export interface Control extends ChatControl {
   computed: number[];
   /** The texts of each startVectors. */
   groups: number[][][];
-  /** Session.vector answers with this error. */
-  badVector: Answer | null;
   /** What inspect() says that the model makes. */
   makes: Makes[];
   /** EngineHandle.slots. */
@@ -156,7 +154,6 @@ export function makeControl(): Control {
     pending: new Set(),
     computed: [],
     groups: [],
-    badVector: null,
     makes: ['text', 'vectors'],
     slots: [],
     waitedMs: 0,
@@ -322,6 +319,12 @@ class FakeEngine implements EngineHandle {
     const all = [60, ...Array.from(ids), 62];
     return Int32Array.from(most > 0 && all.length > most ? [...all.slice(0, most - 1), 62] : all);
   }
+  mask(): number {
+    return MASK;
+  }
+  tokenText(id: number): string {
+    return String.fromCharCode(id);
+  }
   stats(): string {
     const { contextSize } = this.control;
     return JSON.stringify({ kernels: 'fake', threads: 1, contextSize, heapBytes: 65536 });
@@ -336,10 +339,9 @@ class FakeSession implements SessionHandle {
   #max = Infinity;
   #running = false;
   #logits = false;
-  /** The texts whose vectors are not done, those that are, and the places of masks. */
+  /** The texts whose vectors are not done, and those that are. */
   #texts: Float32Array<ArrayBuffer>[] | null = null;
   #vectors: Float32Array<ArrayBuffer>[] = [];
-  #masks: number[] = [];
   #tokens: number[] = [];
   #needed: Reread | null = null;
   /** The bytes of the next token's row, when they are there. */
@@ -428,31 +430,11 @@ class FakeSession implements SessionHandle {
     this.#running = true;
     return '';
   }
-  vectorsDone(): number {
-    return this.#vectors.length;
-  }
-  vector(
-    index: number,
-    dimensions: number,
-    normalize: boolean,
-  ): Float32Array<ArrayBuffer> | Answer {
-    if (this.control.badVector !== null) return this.control.badVector;
-    const vector = (this.#vectors[index] as Float32Array).slice(0, dimensions || 4);
-    const length = normalize ? Math.hypot(...vector) : 1;
-    return Float32Array.from(vector, (number) => number / length);
-  }
-  startMasks(_engine: EngineHandle, ids: ArrayLike<number>): Answer {
-    this.#masks = Array.from(ids, (id, i) => (id === MASK ? i : -1)).filter((i) => i >= 0);
-    if (this.#masks.length === 0) return errorAnswer('invalid_argument', 'the text has no mask');
-    this.#texts = [];
-    this.#running = true;
-    return '';
-  }
-  masks(_engine: EngineHandle, top: number): Answer {
-    const tokens = [{ id: 97, token: 'a', logprob: -0.5 }].slice(0, top);
-    return JSON.stringify({ masks: this.#masks.map((position) => ({ position, top: tokens })) });
+  vectors(from: number): Float32Array<ArrayBuffer> {
+    return Float32Array.from(this.#vectors.flatMap((one) => [...one]).slice(from));
   }
   startLogits(): Answer {
+    this.#texts = null;
     this.#reply = null;
     this.#running = true;
     this.#logits = true;

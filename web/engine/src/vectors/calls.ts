@@ -7,6 +7,7 @@ import { callBack } from '../promises.js';
 import type { FromEngine, ToEngine } from '../protocol.js';
 import type { Value } from '../timeline.js';
 import type { ModelInfo } from '../types.js';
+import { product } from './finish.js';
 import type {
   Embedding,
   EmbedOptions,
@@ -150,15 +151,6 @@ function takeVectors(given: readonly Float32Array[]): Float32Array[] {
       );
   });
   return list as Float32Array[];
-}
-
-/** The sum of the products, in the order of core/api/vectors.cc: the same bits. */
-function product(a: Float32Array, b: Float32Array): number {
-  const sums = [0, 0, 0, 0] as [number, number, number, number];
-  const { length } = a;
-  for (let i = 0; i < length; ++i)
-    sums[(i & 3) as 0 | 1 | 2 | 3] += (a[i] as number) * (b[i] as number);
-  return sums[0] + sums[1] + (sums[2] + sums[3]);
 }
 
 /** The cosine of the angle between a vector and a query of length 1; 0 for a vector without length. */

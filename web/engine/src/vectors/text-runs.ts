@@ -11,7 +11,8 @@ import { check, parseAnswer } from '../answers.js';
 import { SluiceError, toErrorData } from '../errors.js';
 import type { FromEngine, ToEngine } from '../protocol.js';
 import type { RunTimeline, Runs } from '../runs.js';
-import type { ModelInfo } from '../types.js';
+import type { Logits, ModelInfo } from '../types.js';
+import { finishVector } from './finish.js';
 import type { FilledMask } from './types.js';
 
 /** The number of the session. That of chats is -1, the page's own are numbered from 0 on. */
@@ -40,6 +41,8 @@ interface Job {
   running: boolean;
   /** Of the group's vectors, those that the page has. */
   sent: number;
+  /** Of fillMask: the places of the masks. */
+  masks: number[];
   /** Tokens of the groups that are done. */
   tokens: number;
   lastNews: number;
@@ -154,7 +157,9 @@ export class TextRuns {
     job.timeline ??= this.runs.add(TEXTS_SESSION, new this.module.Session(this.engine));
     const { handle } = job.timeline;
     if (call.type === 'fillMask') {
-      check(handle.startMasks(this.engine, Int32Array.from(group[0] ?? [])));
+      const ids = Int32Array.from(group[0] ?? []);
+      job.masks = this.#masks(ids);
+      check(handle.startLogits(ids, 0, job.masks));
     } else {
       const lengths = Int32Array.from(group, ({ length }) => length);
       const ids = new Int32Array(job.groupTokens);
@@ -184,16 +189,30 @@ export class TextRuns {
     );
   }
 
+  /** The places of the masks. Throws if there is none. */
+  #masks(ids: Int32Array): number[] {
+    const mask = this.engine.mask();
+    const masks = Array.from(ids.keys()).filter((i) => ids[i] === mask);
+    if (masks.length > 0) return masks;
+    throw new SluiceError(
+      'invalid_argument',
+      mask < 0
+        ? "the model's vocabulary has no mask token, so no word can be left open"
+        : `the text has no mask; write ${this.engine.tokenText(mask)} in place of the word to be found`,
+    );
+  }
+
   /** Sends the vectors that are new. They are not sent one by one. */
   #tell(job: Job, call: ToEngine & { type: 'embed' }, handle: SessionHandle, all: boolean): void {
     if (!all && performance.now() - job.lastNews < NEWS_MS) return;
     job.lastNews = performance.now();
-    const done = handle.vectorsDone();
+    const width = this.info.dimensions ?? 1;
+    const size = call.dimensions || width;
+    const rows = handle.vectors(job.sent * width);
     const vectors: Float32Array<ArrayBuffer>[] = [];
-    for (let i = job.sent; i < done; ++i) {
-      const vector = handle.vector(i, call.dimensions, call.normalize);
-      vectors.push(typeof vector === 'string' ? parseAnswer(vector) : vector);
-    }
+    for (let at = 0; at < rows.length; at += width)
+      vectors.push(finishVector(rows.subarray(at, at + width), size, call.normalize));
+    const done = job.sent + vectors.length;
     const lengths = job.group.slice(job.sent, done).map(({ length }) => length);
     const computed = job.tokens + (all ? job.groupTokens : handle.promptProgress().computed);
     job.sent = done;
@@ -207,7 +226,14 @@ export class TextRuns {
   #done(job: Job, handle: SessionHandle): void {
     const { call } = job;
     if (call.type === 'fillMask') {
-      const { masks } = parseAnswer<{ masks: FilledMask[] }>(handle.masks(this.engine, call.top));
+      const masks = job.masks.map((position, row): FilledMask => {
+        const { top } = parseAnswer<Logits>(handle.logits(call.top, row));
+        const token = (id: number): string => this.engine.tokenText(id);
+        return {
+          position,
+          top: top.map(([id, logprob]) => ({ id, token: token(id), logprob })),
+        };
+      });
       this.#end(call);
       return this.hooks.result(call.id, masks);
     }
@@ -247,6 +273,6 @@ export class TextRuns {
 function newJob(call: TextCall): Job {
   return {
     ...{ call, next: 0, encoding: null, ids: [], group: [], groupTokens: 0, timeline: null },
-    ...{ running: false, sent: 0, tokens: 0, lastNews: -Infinity },
+    ...{ running: false, sent: 0, masks: [], tokens: 0, lastNews: -Infinity },
   };
 }
