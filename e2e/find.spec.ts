@@ -96,6 +96,18 @@ test('files of every kind are read, or refused with a reason', async ({ find }, 
   await expect(find.files).toHaveCount(4);
 });
 
+test('a folder is read with all that is in it', async ({ find, page }, info) => {
+  const folder = info.outputPath('notes');
+  fs.mkdirSync(`${folder}/more/.hidden`, { recursive: true });
+  fs.writeFileSync(`${folder}/a.md`, 'The first note.');
+  fs.writeFileSync(`${folder}/more/b.txt`, 'The second note.');
+  fs.writeFileSync(`${folder}/more/.hidden/c.txt`, 'Nobody means this one.');
+  await find.begin();
+  await page.getByLabel('Add a folder', { exact: true }).first().setInputFiles(folder);
+  await find.isRead(2);
+  await expect(find.files).toContainText(['notes/a.md', 'notes/more/b.txt']);
+});
+
 test('the reading is stopped and goes on, also in another tab', async ({ find, page, context }) => {
   const [book = { name: '', text: '' }] = BOOKS;
   // The first file has eight parts.

@@ -58,7 +58,8 @@ export class Find extends AppPage {
 
   /** Opens the room with the tiny model. */
   async begin(): Promise<void> {
-    await this.open();
+    await this.page.goto(`${this.site.url}#view=find`);
+    await expect(this.page.locator('.finding .chip')).toBeVisible();
     await this.chooseFile(TINY);
     await this.closeSheet();
     await this.ready(/bert/i);
@@ -89,7 +90,7 @@ export class Find extends AppPage {
       Object.assign(window, { letGo });
       const post = Worker.prototype.postMessage;
       Worker.prototype.postMessage = function (this: Worker, message: unknown, more?: unknown) {
-        const go = (): void => post.call(this, message, more as Transferable[]);
+        const go = (): void => Reflect.apply(post, this, [message, more]) as void;
         const reads = (message as { type?: string } | null)?.type === 'embed';
         if (reads && ++came > parts) held.push(go);
         else go();

@@ -440,7 +440,7 @@ test.describe('in German', () => {
       await page.route(/\.woff2$/, (route) => route.abort());
       await page.setViewportSize({ width, height: 640 });
       await talk.open();
-      for (const name of ['Sprechen', 'Schreiben']) {
+      for (const name of ['Sprechen', 'Schreiben', 'Finden']) {
         const view = page.locator('.views').getByRole('button', { name });
         await view.click();
         await expect(view).toHaveAttribute('aria-pressed', 'true');

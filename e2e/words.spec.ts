@@ -131,6 +131,17 @@ for (const [locale, german] of [
       await reader.reads('an error');
 
       await page.locator('.notice.wrong .buttons .quiet').click();
+      await page.locator('.view-button').nth(2).click();
+      await expect(page.locator('.needs')).toBeVisible();
+      await page
+        .locator('.find-files input')
+        .first()
+        .setInputFiles({
+          ...{ name: 'a.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7') },
+        });
+      await expect(page.locator('.refusals li')).toBeVisible();
+      await reader.reads('Find');
+      await page.locator('.view-button').first().click();
       await page.locator('.first-model .primary').click();
       await expect(page.locator('.suggestion').first()).toBeVisible();
       await reader.reads('a model');

@@ -1,7 +1,7 @@
 // Cutting texts into passages, and reading files of every kind.
 import { describe, expect, it } from 'vitest';
 import { cut } from '../src/find/passages';
-import { MOST_BYTES, filesIn, nameOf, readText } from '../src/find/reading';
+import { MOST_BYTES, filesIn, isHidden, nameOf, readText } from '../src/find/reading';
 
 async function passages(text: string): Promise<string[]> {
   return (await cut(text)).map(({ start, end }) => text.slice(start, end));
@@ -145,6 +145,10 @@ describe('a file', () => {
     });
     const all = folder('notes', file('a.md'), file('.hidden'), folder('b', file('c.md')));
     const found = await filesIn([all as unknown as FileSystemDirectoryHandle]);
-    expect(found.map(nameOf)).toEqual(['notes/a.md', 'notes/b/c.md']);
+    expect(found.filter((one) => !isHidden(one)).map(nameOf)).toEqual([
+      'notes/a.md',
+      'notes/b/c.md',
+    ]);
+    expect(isHidden(new File([''], '.profile'))).toBe(false);
   });
 });

@@ -30,17 +30,21 @@ export async function readText(file: File): Promise<{ text: string } | { why: Re
   return /[^\s\p{Cf}]/u.test(text) ? { text } : { why: 'empty' };
 }
 
+/** Whether a file of a folder is hidden, or in a hidden folder: nobody means it. */
+export function isHidden({ webkitRelativePath }: File): boolean {
+  return /(^|\/)\./.test(webkitRelativePath);
+}
+
 /** Files of a folder at most, and folders within folders. */
-const MOST_FILES = 2000;
+const MOST_FILES = 10_000;
 const MOST_DEPTH = 16;
 
-/** All files of these folders; hidden ones are left out. Each has the path within its folder as its name. */
+/** All files of these folders. Each has the path within its folder as its name. */
 export async function filesIn(folders: readonly FileSystemDirectoryHandle[]): Promise<File[]> {
   const files: File[] = [];
   const walk = async (folder: FileSystemDirectoryHandle, path: string, depth: number) => {
     for await (const one of folder.values()) {
       if (files.length >= MOST_FILES) return;
-      if (one.name.startsWith('.')) continue;
       const name = `${path}/${one.name}`;
       if (one.kind === 'file')
         files.push(named(await (one as FileSystemFileHandle).getFile(), name));

@@ -10,7 +10,7 @@ import { passagesOf, type Mark } from './format';
 import { add, coming, fill, isOthers, isRead, keep, prepare, rowOfId, rows } from './documents';
 import { startDocuments } from './documents';
 import { rank, type Hit } from './ranking';
-import { filesIn } from './reading';
+import { filesIn, isHidden } from './reading';
 import { findTexts } from './texts';
 
 /** Passages that the model takes at a time: the reader's question waits for so many at most. */
@@ -86,7 +86,7 @@ export function startFind(): void {
 
 /** Adds files, and reads them as soon as there is a model for it. */
 export async function addFiles(files: readonly File[]): Promise<void> {
-  await add(files);
+  await add(files.filter((file) => !isHidden(file)));
   wanted.value = true;
 }
 

@@ -64,12 +64,11 @@ export const find: typeof english = {
   again: 'Noch einmal sichern',
 
   needs: (name) =>
-    `${name} schreibt Texte. Öffne zum Finden ein Embedding-Modell: Es macht aus jeder Stelle Zahlen, die sich vergleichen lassen.`,
+    `${name} schreibt Texte. Öffne zum Finden von Stellen ein Modell, das Texte vergleicht.`,
   needsFills: (name) =>
-    `${name} setzt verdeckte Wörter ein. Öffne zum Finden ein Embedding-Modell: Es macht aus jeder Stelle Zahlen, die sich vergleichen lassen.`,
-  noModel:
-    'Öffne zum Finden ein Embedding-Modell: Es macht aus jeder Stelle Zahlen, die sich vergleichen lassen.',
-  openModel: 'Ein Embedding-Modell wählen',
+    `${name} setzt verdeckte Wörter ein. Öffne zum Finden von Stellen ein Modell, das Texte vergleicht.`,
+  noModel: 'Öffne zum Finden von Stellen ein Modell, das Texte vergleicht.',
+  openModel: 'Ein Modell wählen',
   held: 'Das Modell ist gerade anderswo auf dieser Seite beschäftigt',
 
   notRead: (n) => (n === 1 ? '1 Datei kam nicht dazu:' : `${n} Dateien kamen nicht dazu:`),

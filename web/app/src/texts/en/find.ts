@@ -65,12 +65,11 @@ export const find = {
 
   /** Of a model that finds nothing. */
   needs: (name: string) =>
-    `${name} writes texts. To find passages, open an embedding model: it makes of each passage numbers that can be compared.`,
+    `${name} writes texts. To find passages, open a model that compares texts.`,
   needsFills: (name: string) =>
-    `${name} fills in masked words. To find passages, open an embedding model: it makes of each passage numbers that can be compared.`,
-  noModel:
-    'To find passages, open an embedding model: it makes of each passage numbers that can be compared.',
-  openModel: 'Choose an embedding model',
+    `${name} fills in masked words. To find passages, open a model that compares texts.`,
+  noModel: 'To find passages, open a model that compares texts.',
+  openModel: 'Choose a model',
   held: 'The model is busy elsewhere on this page',
 
   notRead: (n: number) => (n === 1 ? '1 file was not added:' : `${n} files were not added:`),
