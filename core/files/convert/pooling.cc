@@ -9,17 +9,17 @@
 namespace sluice {
 namespace {
 
-constexpr uint64_t kMaxBytes = 1 << 20;
+constexpr uint64_t kMaxModuleBytes = 1 << 20;
 
 // The config has a flag for each way; since 2026 it may have one name instead.
 struct Way {
   std::string_view flag, name;
-  std::optional<Pooling> pooling;
+  std::optional<FolderPooling> pooling;
 };
 constexpr Way kWays[] = {
-    {"pooling_mode_mean_tokens", "mean", Pooling::mean},
-    {"pooling_mode_cls_token", "cls", Pooling::cls},
-    {"pooling_mode_lasttoken", "lasttoken", Pooling::last},
+    {"pooling_mode_mean_tokens", "mean", FolderPooling::mean},
+    {"pooling_mode_cls_token", "cls", FolderPooling::cls},
+    {"pooling_mode_lasttoken", "lasttoken", FolderPooling::last},
     {"pooling_mode_max_tokens", "max", std::nullopt},
     {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", std::nullopt},
     {"pooling_mode_weightedmean_tokens", "weightedmean", std::nullopt},
@@ -30,8 +30,8 @@ std::unexpected<Error> refuse(std::string_view name) {
               "; a GGUF file can say mean, cls or lasttoken");
 }
 
-Result<Pooling> pooling_of(const HubJson& config) {
-  std::optional<Pooling> found;
+Result<FolderPooling> pooling_of(const HubJson& config) {
+  std::optional<FolderPooling> found;
   const std::string* const named = text_of_member(config, "pooling_mode");
   bool known = named == nullptr;
   for (const Way& way : kWays) {
@@ -51,9 +51,9 @@ Result<Pooling> pooling_of(const HubJson& config) {
 
 }  // namespace
 
-Result<std::optional<Pooling>> read_pooling(Folder& folder) {
-  SLUICE_ASSIGN(const auto text, read_if_there(folder, "modules.json", kMaxBytes));
-  std::optional<Pooling> pooling;
+Result<std::optional<FolderPooling>> read_pooling(Folder& folder) {
+  SLUICE_ASSIGN(const auto text, read_if_there(folder, "modules.json", kMaxModuleBytes));
+  std::optional<FolderPooling> pooling;
   if (!text) return pooling;
   SLUICE_ASSIGN(const HubJson modules, read_hub_list("modules.json", *text));
   for (const HubJson& module : modules) {
@@ -68,7 +68,8 @@ Result<std::optional<Pooling>> read_pooling(Folder& folder) {
     if (name != "Pooling")
       return fail(Code::unsupported_model, "modules.json has a ", printable(name),
                   "; Sluice converts Transformer, Pooling and Normalize");
-    SLUICE_ASSIGN(const std::string config, read_whole(folder, *path + "/config.json", kMaxBytes));
+    SLUICE_ASSIGN(const std::string config,
+                  read_whole(folder, *path + "/config.json", kMaxModuleBytes));
     SLUICE_ASSIGN(const HubJson json, read_hub_json(printable(*path) + "/config.json", config));
     SLUICE_ASSIGN(pooling, pooling_of(json));
   }
