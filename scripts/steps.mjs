@@ -146,7 +146,7 @@ function kernel_step() {
 /** The tests of aarch64. On an aarch64 machine the release build tests the same kernels. */
 function arm_steps() {
   if (process.arch === 'arm64') return [];
-  const tests = ['base_test', 'hash_test', 'parity_test', 'quant_test'];
+  const tests = ['base_test', 'hash_test', 'parity_test', 'quant_test', 'quantize_rows_test'];
   return [
     ...ctest_steps('aarch64', 'aarch64', {
       targets: ['sluice', ...tests],
