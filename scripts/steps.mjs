@@ -57,17 +57,12 @@ const THREADED_TESTS = [
   'base_test',
   'chat_program_test',
   'engine_test',
-  'experts_test',
-  'expert_slots_test',
-  'file_reader_test',
   'hash_test',
-  'observer_test',
-  'orders_test',
   'packed_file_test',
-  'packed_test',
+  'pass_test',
   'session_file_test',
   'session_test',
-  'split_test',
+  'weights_test',
 ];
 
 /** Two steps: the build of a preset (`targets`, by default all) and its tests. `jobs`: how many compilers at a time. */
