@@ -57,17 +57,12 @@ const THREADED_TESTS = [
   'base_test',
   'chat_program_test',
   'engine_test',
-  'experts_test',
-  'expert_slots_test',
-  'file_reader_test',
   'hash_test',
-  'observer_test',
-  'orders_test',
   'packed_file_test',
-  'packed_test',
+  'pass_test',
   'session_file_test',
   'session_test',
-  'split_test',
+  'weights_test',
 ];
 
 /** Two steps: the build of a preset (`targets`, by default all) and its tests. `jobs`: how many compilers at a time. */
@@ -146,7 +141,7 @@ function kernel_step() {
 /** The tests of aarch64. On an aarch64 machine the release build tests the same kernels. */
 function arm_steps() {
   if (process.arch === 'arm64') return [];
-  const tests = ['base_test', 'hash_test', 'parity_test', 'quant_test'];
+  const tests = ['base_test', 'hash_test', 'parity_test', 'quant_test', 'quantize_rows_test'];
   return [
     ...ctest_steps('aarch64', 'aarch64', {
       targets: ['sluice', ...tests],

@@ -40,7 +40,7 @@ bool same_shape(const TensorInfo& a, const TensorInfo& b) {
   return a.n_dims == b.n_dims && std::ranges::equal(a.dims, b.dims);
 }
 
-struct Scratch {
+struct CompareScratch {
   std::vector<uint8_t> bytes_a, bytes_b;
   std::vector<float> values_a, values_b;
 };
@@ -126,7 +126,7 @@ class Comparison {
       const uint64_t end = std::min(begin + kBatch, a.chunks());
       SLUICE_TRY(for_chunks(pool_, begin, end, [&](int worker, uint64_t chunk) -> Status {
         if (!same) return {};
-        Scratch& own = scratch_[static_cast<size_t>(worker)];
+        CompareScratch& own = scratch_[static_cast<size_t>(worker)];
         SLUICE_ASSIGN(const auto bytes_a, a.bytes(chunk, own.bytes_a));
         SLUICE_ASSIGN(const auto bytes_b, b.bytes(chunk, own.bytes_b));
         if (!std::ranges::equal(bytes_a, bytes_b)) same = false;
@@ -144,7 +144,7 @@ class Comparison {
     for (uint64_t begin = 0; begin < a.chunks(); begin += kBatch) {
       const uint64_t end = std::min(begin + kBatch, a.chunks());
       SLUICE_TRY(for_chunks(pool_, begin, end, [&](int worker, uint64_t chunk) -> Status {
-        Scratch& own = scratch_[static_cast<size_t>(worker)];
+        CompareScratch& own = scratch_[static_cast<size_t>(worker)];
         SLUICE_ASSIGN(const auto values_a, a.values(chunk, own.bytes_a, own.values_a));
         SLUICE_ASSIGN(const auto values_b, b.values(chunk, own.bytes_b, own.values_b));
         sums[chunk - begin] = sums_of(values_a, values_b);
@@ -169,8 +169,8 @@ class Comparison {
   const ModelBytes& b_;
   Pool& pool_;
   const OnFileProgress& progress_;
-  std::vector<Scratch> scratch_;  // by worker
-  FileProgress progressed_;       // the tensors that are done
+  std::vector<CompareScratch> scratch_;  // by worker
+  FileProgress progressed_;              // the tensors that are done
 };
 
 }  // namespace

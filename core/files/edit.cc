@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
+constexpr std::string_view kChatTemplateKey = "tokenizer.chat_template";
 constexpr size_t kMaxKey = 65535;  // bytes, by GGUF's description
 
 struct ValueForm {
@@ -92,7 +92,7 @@ constexpr TypeWord kKnownKeys[] = {
     {"general.sampling.penalty_repeat", ValueType::f32},
     {"tokenizer.ggml.model", ValueType::string},
     {"tokenizer.ggml.pre", ValueType::string},
-    {kTemplateKey, ValueType::string},
+    {kChatTemplateKey, ValueType::string},
     {"tokenizer.ggml.add_bos_token", ValueType::boolean},
     {"tokenizer.ggml.add_eos_token", ValueType::boolean},
     {"tokenizer.ggml.add_sep_token", ValueType::boolean},
@@ -385,13 +385,13 @@ Status edit_metadata(Gguf& gguf, const MetadataEdit& edit) {
     set_value(gguf, key, std::move(value));
   }
   if (edit.chat_template) {
-    const MetadataValue* old = gguf.find(kTemplateKey);
+    const MetadataValue* old = gguf.find(kChatTemplateKey);
     if (old != nullptr && old->type != ValueType::string)
-      return fail(Code::invalid_argument, kTemplateKey, " is ", describe(*old),
+      return fail(Code::invalid_argument, kChatTemplateKey, " is ", describe(*old),
                   " in this file; remove the key as well");
     if (utf8_sanitize(*edit.chat_template) != *edit.chat_template)
       return fail(Code::invalid_argument, "the chat template is not valid UTF-8");
-    set_value(gguf, kTemplateKey, text_value(*edit.chat_template));
+    set_value(gguf, kChatTemplateKey, text_value(*edit.chat_template));
   }
   return {};
 }

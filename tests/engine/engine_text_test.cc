@@ -9,7 +9,7 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kPrompt = "Once upon a time";
-const std::vector<TokenId> kIds = {5, 80, 17};
+const std::vector<TokenId> kTextIds = {5, 80, 17};
 
 TEST(Text, StopStringsEndItBeforeThemAndAreNeverHalfPrinted) {
   const auto engine = stories();
@@ -77,7 +77,7 @@ TEST(Text, IsNeverHalfACharacter) {
     options.top_k = 0;
     options.top_p = 1;
     options.min_p = 0;
-    const Generated got = generate(*engine, kIds, options);
+    const Generated got = generate(*engine, kTextIds, options);
     ASSERT_EQ(got.tokens.size(), 200u);
     size_t longer = 0;
     for (const Event& event : got.tokens) {
@@ -86,7 +86,7 @@ TEST(Text, IsNeverHalfACharacter) {
     }
     EXPECT_GT(longer, 20u);
     // The same as all bytes detokenized at once, with invalid UTF-8 replaced.
-    std::vector<TokenId> ids = kIds;
+    std::vector<TokenId> ids = kTextIds;
     const size_t prompt = engine->tokenizer().decode(ids).size();
     for (const Event& event : got.tokens) ids.push_back(event.id);
     const std::string bytes = engine->tokenizer().decode(ids).substr(prompt);
@@ -98,8 +98,8 @@ TEST(Text, EventsCarryTheBestTokens) {
   const auto engine = tiny_engine();
   GenerateOptions options = greedy(6);
   options.top_logprobs = 100;
-  const Generated got = generate(*engine, kIds, options);
-  std::vector<TokenId> so_far = kIds;
+  const Generated got = generate(*engine, kTextIds, options);
+  std::vector<TokenId> so_far = kTextIds;
   for (const Event& event : got.tokens) {
     ASSERT_EQ(event.top.size(), 100u);
     EXPECT_EQ(event.top[0].first, event.id);
@@ -116,7 +116,7 @@ TEST(Text, EventsCarryTheBestTokens) {
   for (const auto& [id, logprob] : all) sum += std::exp(static_cast<double>(logprob));
   EXPECT_NEAR(sum, 1, 1e-5);
   options.top_logprobs = 0;
-  EXPECT_TRUE(generate(*engine, kIds, options).tokens[0].top.empty());
+  EXPECT_TRUE(generate(*engine, kTextIds, options).tokens[0].top.empty());
 }
 
 TEST(Text, SpecialTokensCountOnlyWhereAsked) {
@@ -133,13 +133,13 @@ TEST(Text, SuppressedTokensAreNeverWritten) {
   const auto plain = tiny_engine();
   GenerateOptions options = greedy(12);
   options.top_logprobs = 3;
-  const Generated usual = generate(*plain, std::span(kIds), options);
+  const Generated usual = generate(*plain, std::span(kTextIds), options);
   ASSERT_EQ(usual.tokens.size(), 12u);
   const TokenId first = usual.tokens[0].id;
   GgufBuilder file = tiny_model_file(tiny_model_named("qwen2-q8_0"));
   file.kv_array("tokenizer.ggml.suppress_tokens", ValueType::i32, std::vector<int32_t>{first});
   const auto engine = load_bytes(file.build(), small());
-  const Generated other = generate(*engine, std::span(kIds), options);
+  const Generated other = generate(*engine, std::span(kTextIds), options);
   ASSERT_EQ(other.tokens.size(), 12u);
   for (const Event& event : other.tokens) EXPECT_NE(event.id, first);
   // The second best was taken. Log-probabilities stay those of the raw logits.
@@ -149,7 +149,7 @@ TEST(Text, SuppressedTokensAreNeverWritten) {
   options.temperature = 3;
   options.top_k = 2;
   options.seed = 1;
-  for (const Event& event : generate(*engine, std::span(kIds), options).tokens)
+  for (const Event& event : generate(*engine, std::span(kTextIds), options).tokens)
     EXPECT_NE(event.id, first);
 }
 

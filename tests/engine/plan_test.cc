@@ -125,12 +125,12 @@ void expect_weights_to_hold(const Plan& plan, const File& file) {
   EXPECT_EQ(n_sharing, plan.shared.enabled() ? plan.shared.places : 0);
 }
 
-struct Case {
+struct Budget {
   const char* name;
   uint32_t n_layers;
   bool f16_vectors = false;
 };
-class Budgets : public testing::TestWithParam<Case> {};
+class Budgets : public testing::TestWithParam<Budget> {};
 
 // From the least budget to one that all fits into.
 TEST_P(Budgets, AreUsedUpAndKept) {
@@ -205,10 +205,10 @@ TEST_P(Budgets, ThatAreTooSmallGetTheLargestContextNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Budgets,
-                         testing::Values(Case{"llama-q8_0", 6}, Case{"llama-q4_k_m", 7},
-                                         Case{"qwen2-odd-q8_0", 3}, Case{"qwen3-bf16", 2},
-                                         Case{"llama-freqs-f32", 1}, Case{"gpt2-f32", 5, true},
-                                         Case{"gemma3-q8_0", 12}),
+                         testing::Values(Budget{"llama-q8_0", 6}, Budget{"llama-q4_k_m", 7},
+                                         Budget{"qwen2-odd-q8_0", 3}, Budget{"qwen3-bf16", 2},
+                                         Budget{"llama-freqs-f32", 1}, Budget{"gpt2-f32", 5, true},
+                                         Budget{"gemma3-q8_0", 12}),
                          [](const auto& each) { return test_name(each.param.name); });
 
 // The sizes of a head in parts are those that the model gives its parts.

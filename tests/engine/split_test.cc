@@ -13,10 +13,10 @@
 namespace sluice {
 namespace {
 
-const std::vector<TokenId> kPrompt = some_ids(20, 512);
+const std::vector<TokenId> kSplitPrompt = some_ids(20, 512);
 
 const std::string& whole_hash() {
-  static const std::string hash = hash_of(*tiny_engine(), kPrompt);
+  static const std::string hash = hash_of(*tiny_engine(), kSplitPrompt);
   return hash;
 }
 
@@ -103,7 +103,7 @@ TEST_P(Split, GivesTheBitsOfTheWhole) {
         EXPECT_TRUE(engine->end_of_file(joined(files).size()).has_value());
         const LoadProgress progress = engine->progress();
         EXPECT_EQ(progress.loaded, progress.total);
-        EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
+        EXPECT_EQ(hash_of(*engine, kSplitPrompt), whole_hash());
       }
     }
   }
@@ -117,7 +117,7 @@ TEST_P(Split, OpensFromAnyOfItsFiles) {
   for (size_t i = 0; i < files.size(); ++i) {
     const auto engine = open_file(folder.path(i, files.size()), small());
     ASSERT_NE(engine, nullptr);
-    EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
+    EXPECT_EQ(hash_of(*engine, kSplitPrompt), whole_hash());
     EXPECT_EQ(engine->progress().total, bytes);
   }
   const auto header = read_header(folder.path(0, files.size()));
@@ -134,7 +134,7 @@ TEST(SplitModels, MayHaveNoTensorsInTheFirstFile) {
   ASSERT_TRUE(bring_headers(*engine, files, 100000).has_value());
   ASSERT_TRUE(engine->build_tokenizer().has_value());
   ASSERT_TRUE(bring_weights(*engine, files, false).has_value());
-  EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
+  EXPECT_EQ(hash_of(*engine, kSplitPrompt), whole_hash());
 }
 
 TEST(SplitModels, LieEndToEnd) {
@@ -176,7 +176,7 @@ TEST(SplitModels, HaveTheMetadataOfTheFirstFile) {
   EXPECT_EQ(engine->header().get_string("general.architecture"), "qwen2");
   ASSERT_TRUE(engine->build_tokenizer().has_value());
   ASSERT_TRUE(bring_weights(*engine, files, true).has_value());
-  EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
+  EXPECT_EQ(hash_of(*engine, kSplitPrompt), whole_hash());
 }
 
 // A header that is larger than what is wanted at once.
@@ -190,7 +190,7 @@ TEST(SplitModels, MayHaveLargeLaterHeaders) {
     ASSERT_TRUE(engine->build_tokenizer().has_value());
     ASSERT_TRUE(bring_weights(*engine, files, false).has_value());
     EXPECT_TRUE(engine->loaded());
-    EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
+    EXPECT_EQ(hash_of(*engine, kSplitPrompt), whole_hash());
   }
 }
 
@@ -202,7 +202,7 @@ TEST(SplitModels, ThatAreMergedAreWhole) {
   file.kv_i32("split.tensors.count", 9999);
   const auto engine = load_bytes(file.build(), small());
   ASSERT_NE(engine, nullptr);
-  EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
+  EXPECT_EQ(hash_of(*engine, kSplitPrompt), whole_hash());
 }
 
 TEST(SplitModels, PathsOfAllTheirFiles) {
@@ -394,7 +394,7 @@ TEST(EarlyPlaces, TakeWeightsWhileTheVocabularyIsBuilt) {
     EXPECT_TRUE(engine->loaded());
     EXPECT_GT(engine->stats().load_ms, 0);
     EXPECT_FALSE(engine->build_tokenizer().has_value());
-    EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
+    EXPECT_EQ(hash_of(*engine, kSplitPrompt), whole_hash());
   }
 }
 
@@ -409,7 +409,7 @@ TEST(EarlyPlaces, AllWeightsMayComeFirst) {
   ASSERT_TRUE(engine->build_tokenizer().has_value());
   EXPECT_TRUE(engine->loaded());
   EXPECT_GT(engine->stats().load_ms, 0);
-  EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
+  EXPECT_EQ(hash_of(*engine, kSplitPrompt), whole_hash());
 }
 
 TEST(EarlyPlaces, ABadVocabularyIsRefused) {

@@ -22,11 +22,11 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kFolders = SLUICE_ROOT "/../shared/models/hf/";
+const std::string kHfFolders = SLUICE_ROOT "/../shared/models/hf/";
 
 const json& answers() {
   static const json all = [] {
-    std::ifstream file(kFolders + "answers.json");
+    std::ifstream file(kHfFolders + "answers.json");
     return json::parse(file, nullptr, false);
   }();
   return all;
@@ -39,10 +39,10 @@ std::vector<std::string> folders() {
   return names;
 }
 
-MemoryFolder read_folder(const std::string& name) {
+MemoryFolder memory_folder(const std::string& name) {
   MemoryFolder folder;
   folder.folder_name = name;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolders + name))
+  for (const auto& entry : std::filesystem::directory_iterator(kHfFolders + name))
     folder.files[entry.path().filename().string()] = read_file(entry.path().string());
   return folder;
 }
@@ -59,7 +59,7 @@ class HfFolder : public testing::TestWithParam<std::string> {};
 
 TEST_P(HfFolder, TensorsAreThoseOfOtherConverters) {
   if (GetParam() == "absent") GTEST_SKIP() << "there is no ../shared/models/hf here";
-  MemoryFolder folder = read_folder(GetParam());
+  MemoryFolder folder = memory_folder(GetParam());
   for (const auto& [type, tensors] : answers()[GetParam()]["gguf"].items()) {
     const auto bytes = convert_folder(folder, **convert_type_named(type));
     ASSERT_TRUE(bytes) << bytes.error().message;
@@ -87,7 +87,7 @@ TEST_P(HfFolder, TensorsAreThoseOfOtherConverters) {
 // has the vocabulary's lists.)
 TEST_P(HfFolder, KeysAreThoseOfAnotherConverter) {
   if (GetParam() == "absent") GTEST_SKIP() << "there is no ../shared/models/hf here";
-  MemoryFolder folder = read_folder(GetParam());
+  MemoryFolder folder = memory_folder(GetParam());
   const auto bytes = convert_folder(folder, Type::F32);
   ASSERT_TRUE(bytes) << bytes.error().message;
   const auto header = parse_gguf(as_bytes(*bytes), bytes->size());
@@ -117,7 +117,7 @@ TEST_P(HfFolder, KeysAreThoseOfAnotherConverter) {
 TEST_P(HfFolder, TheConvertedModelAnswersAsTheOriginal) {
   if (GetParam() == "absent") GTEST_SKIP() << "there is no ../shared/models/hf here";
   if (!answers()[GetParam()].contains("cases")) GTEST_SKIP() << "it writes no text (below)";
-  MemoryFolder folder = read_folder(GetParam());
+  MemoryFolder folder = memory_folder(GetParam());
   const auto bytes = convert_folder(folder, Type::F32);
   ASSERT_TRUE(bytes) << bytes.error().message;
   LoadOptions options;
@@ -147,7 +147,7 @@ TEST_P(HfFolder, TheConvertedModelFillsMasksAsTheOriginal) {
   if (GetParam() == "absent") GTEST_SKIP() << "there is no ../shared/models/hf here";
   const json& all = answers()[GetParam()];
   if (!all.contains("fill_mask")) GTEST_SKIP() << "it writes text (above)";
-  MemoryFolder folder = read_folder(GetParam());
+  MemoryFolder folder = memory_folder(GetParam());
   const auto bytes = convert_folder(folder, Type::F32);
   ASSERT_TRUE(bytes) << bytes.error().message;
   LoadOptions options;

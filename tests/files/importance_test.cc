@@ -18,7 +18,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-Result<Importance> read(const std::string& file) {
+Result<Importance> read_matrix(const std::string& file) {
   StringSource source(file);
   return read_importance(source);
 }
@@ -50,7 +50,7 @@ std::string older() {
 }
 
 TEST(Importance, ReadsTheNewerForm) {
-  const auto read_back = read(newer().build());
+  const auto read_back = read_matrix(newer().build());
   ASSERT_TRUE(read_back) << read_back.error().message;
   EXPECT_EQ(read_back->datasets, (std::vector<std::string>{"a.txt", "b.txt"}));
   EXPECT_EQ(read_back->chunk_count, 3u);
@@ -77,16 +77,16 @@ TEST(Importance, IgnoresWhatItDoesNotKnow) {
   file.tensor("blk.0.attn_q.weight.stats", Type::F32, {1}, bytes_of(Floats{NAN}));
   file.tensor("blk.0.attn_q.weight.in_sum", Type::F32, {4}, bytes_of(Floats{-1, 2, 3, 4}));
   file.kv_strings("imatrix.stats_schema", {"mean"});
-  const auto read_back = read(file.build());
+  const auto read_back = read_matrix(file.build());
   ASSERT_TRUE(read_back) << read_back.error().message;
   EXPECT_EQ(read_back->matrices.size(), 2u);
   // Some files don't say what was measured.
   file.remove("imatrix.datasets").remove("imatrix.chunk_count").remove("imatrix.chunk_size");
-  EXPECT_TRUE(read(file.build()));
+  EXPECT_TRUE(read_matrix(file.build()));
 }
 
 TEST(Importance, ReadsTheOlderForm) {
-  const auto read_back = read(older());
+  const auto read_back = read_matrix(older());
   ASSERT_TRUE(read_back) << read_back.error().message;
   EXPECT_EQ(read_back->datasets, std::vector<std::string>{"a.txt"});
   EXPECT_EQ(read_back->chunk_count, 3u);
@@ -98,16 +98,16 @@ TEST(Importance, ReadsTheOlderForm) {
   // Without calls the values are means already.
   EXPECT_EQ(read_back->matrices[1].counts, Floats{1});
   // The oldest files end behind the entries.
-  const auto oldest = read(bytes_of(int32_t{1}) + entry("a", 1, {2}));
+  const auto oldest = read_matrix(bytes_of(int32_t{1}) + entry("a", 1, {2}));
   ASSERT_TRUE(oldest) << oldest.error().message;
   EXPECT_TRUE(oldest->datasets.empty());
 }
 
 TEST(Importance, WritesWhatItReads) {
-  const Importance before = *read(newer().build());
+  const Importance before = *read_matrix(newer().build());
   StringSink sink;
   ASSERT_TRUE(write_importance(before, sink));
-  const auto after = read(sink.bytes);
+  const auto after = read_matrix(sink.bytes);
   ASSERT_TRUE(after) << after.error().message;
   EXPECT_EQ(after->datasets, before.datasets);
   EXPECT_EQ(after->chunk_count, before.chunk_count);
@@ -147,7 +147,7 @@ TEST(Importance, RefusesNamesThatNoFileCanHave) {
 // --- hostile files -------------------------------------------------------------------------------
 
 void expect_refused(const std::string& file, std::string_view why) {
-  const auto result = read(file);
+  const auto result = read_matrix(file);
   ASSERT_FALSE(result) << why;
   EXPECT_EQ(result.error().code, Code::bad_file);
   EXPECT_NE(result.error().message.find(why), std::string::npos) << result.error().message;
@@ -218,10 +218,10 @@ TEST(Importance, RefusesWrongNumbers) {
 TEST(Importance, RefusesHugeCounts) {
   GgufBuilder file = newer();
   file.find_tensor("blk.0.attn_q.weight.in_sum2").dims = {1ull << 40};
-  EXPECT_FALSE(read(file.build()));
+  EXPECT_FALSE(read_matrix(file.build()));
   file = newer();
   file.n_tensors = 1ull << 60;
-  EXPECT_FALSE(read(file.build()));
+  EXPECT_FALSE(read_matrix(file.build()));
   // A file that says it is larger than any.
   class Large final : public ByteSource {
     uint64_t size() const override { return 1ull << 50; }
@@ -245,7 +245,7 @@ TEST(Importance, RefusesDamageOfTheOlderForm) {
   // Wherever it is cut. Behind its last entry it is whole, as the oldest files are.
   const size_t end_of_entries = whole.size() - 4 - 4 - 5;
   for (size_t n = 0; n < whole.size(); ++n)
-    EXPECT_EQ(read(whole.substr(0, n)).has_value(), n == end_of_entries) << n;
+    EXPECT_EQ(read_matrix(whole.substr(0, n)).has_value(), n == end_of_entries) << n;
   expect_refused(whole + "x", "expected one of 6");
   expect_refused(bytes_of(int32_t{1}) + entry(std::string(64, 'a'), 1, {1}), "64 bytes");
   expect_refused(bytes_of(int32_t{1}) + entry("", 1, {1, 2}), "0 bytes");
@@ -257,7 +257,8 @@ TEST(Importance, RefusesDamageOfTheOlderForm) {
 // A file of the newer form may be cut anywhere.
 TEST(Importance, RefusesCutFiles) {
   const std::string whole = newer().build();
-  for (size_t n = 0; n < whole.size() - 32; n += 7) EXPECT_FALSE(read(whole.substr(0, n))) << n;
+  for (size_t n = 0; n < whole.size() - 32; n += 7)
+    EXPECT_FALSE(read_matrix(whole.substr(0, n))) << n;
 }
 
 // --- those of llama-imatrix ----------------------------------------------------------------------
@@ -266,7 +267,7 @@ TEST(Importance, ReadsWhatLlamaImatrixWrote) {
   const std::string dir = SLUICE_ROOT "/../shared/models/quantize/";
   const std::string stories = read_file(dir + "stories.imatrix.gguf");
   if (stories.empty()) GTEST_SKIP() << "there is no ../shared/models/quantize here";
-  const auto of_stories = read(stories);
+  const auto of_stories = read_matrix(stories);
   ASSERT_TRUE(of_stories) << of_stories.error().message;
   EXPECT_EQ(of_stories->chunk_count, 32u);
   EXPECT_EQ(of_stories->chunk_size, 512u);
@@ -276,7 +277,7 @@ TEST(Importance, ReadsWhatLlamaImatrixWrote) {
   EXPECT_EQ(of_stories->find("blk.4.ffn_down.weight")->columns, 512u);
   EXPECT_FLOAT_EQ(of_stories->find("blk.0.attn_k.weight")->in_sum2[1], 1061.51318f);
 
-  const auto of_edges = read(read_file(dir + "edges.imatrix.gguf"));
+  const auto of_edges = read_matrix(read_file(dir + "edges.imatrix.gguf"));
   ASSERT_TRUE(of_edges) << of_edges.error().message;
   const Importance::Matrix* up = of_edges->find("blk.1.ffn_up_exps.weight");
   ASSERT_NE(up, nullptr);

@@ -11,6 +11,7 @@
 #include "files/gguf_writer.h"
 #include "files/quantize/name_pattern.h"
 #include "files/quantize/quantize.h"
+#include "files/quantize_answers.h"
 #include "make/gguf_builder.h"
 #include "quant/quant.h"
 
@@ -76,14 +77,6 @@ std::string planned(const Gguf& source, const QuantizeOptions& options, std::str
 
 // --- llama-quantize's own plans ------------------------------------------------------------------
 
-const json& answers() {
-  static const json all = [] {
-    const std::string text = read_file(SLUICE_ROOT "/../shared/models/quantize.json");
-    return text.empty() ? json() : json::parse(text, nullptr, false);
-  }();
-  return all;
-}
-
 std::vector<uint64_t> dims_of(const json& dims) { return dims.get<std::vector<uint64_t>>(); }
 
 // Compares the plan with llama-quantize's for one mix. Returns how many differ.
@@ -119,10 +112,10 @@ int differences(const Gguf& source, const std::string& type, const Importance* i
 }
 
 TEST(QuantizePlan, AreThoseOfLlamaQuantize) {
-  if (!answers().is_object()) GTEST_SKIP() << "no ../shared/models/quantize.json";
+  if (!quantize_answers().is_object()) GTEST_SKIP() << "no ../shared/models/quantize.json";
   const Importance importance;
   int plans = 0, wrong = 0;
-  for (const auto& [name, model] : answers()["plans"].items()) {
+  for (const auto& [name, model] : quantize_answers()["plans"].items()) {
     Shape shape{model["architecture"].get<std::string>(), model["layers"].get<uint32_t>(),
                 model["heads"].get<uint32_t>(), model["kv_heads"].get<uint32_t>(),
                 model["experts"].get<uint32_t>()};

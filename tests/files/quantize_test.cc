@@ -17,6 +17,7 @@
 #include "files/bytes.h"
 #include "files/gguf_writer.h"
 #include "files/quantize/quantize_rows.h"
+#include "files/quantize_answers.h"
 #include "gguf/model_parser.h"
 #include "make/gguf_builder.h"
 #include "make/split_models.h"
@@ -70,14 +71,6 @@ std::string hash_of(const std::string& bytes) { return sha256_hex(as_bytes(bytes
 
 const std::string kShared = SLUICE_ROOT "/../shared/models/";
 
-const json& answers() {
-  static const json all = [] {
-    const std::string text = read_file(kShared + "quantize.json");
-    return text.empty() ? json() : json::parse(text, nullptr, false);
-  }();
-  return all;
-}
-
 std::string source_named(const std::string& name) {
   for (const char* folder : {"quantize/", "tiny/", ""})
     if (std::string file = read_file(kShared + folder + name); !file.empty()) return file;
@@ -115,8 +108,8 @@ class QuantizedFiles : public testing::TestWithParam<const char*> {};
 TEST_P(QuantizedFiles, AreThoseOfLlamaQuantize) {
   const std::string name = GetParam();
   const std::string file = source_named(name);
-  if (!answers().contains(name) || file.empty()) GTEST_SKIP() << "no ../shared/models";
-  const json& jobs = answers()[name];
+  if (!quantize_answers().contains(name) || file.empty()) GTEST_SKIP() << "no ../shared/models";
+  const json& jobs = quantize_answers()[name];
   ASSERT_EQ(hash_of(file), jobs["sha256"].get<std::string>());
   EXPECT_GE(compare(file, jobs["pure"], true, {}), 16);
   EXPECT_GE(compare(file, jobs["mix"], false, {}), 20);
@@ -134,8 +127,8 @@ INSTANTIATE_TEST_SUITE_P(, QuantizedFiles,
 
 TEST(Quantize, GivesTheSameFileForTheStories) {
   const std::string file = source_named("stories-f16.gguf");
-  if (!answers().is_object() || file.empty()) GTEST_SKIP() << "no ../shared/models";
-  const json& jobs = answers()["stories-f16.gguf"];
+  if (!quantize_answers().is_object() || file.empty()) GTEST_SKIP() << "no ../shared/models";
+  const json& jobs = quantize_answers()["stories-f16.gguf"];
   EXPECT_EQ(compare(file, jobs["pure"], true, {"F16", "Q8_0"}), 2);
   EXPECT_EQ(compare(file, jobs["mix"], false, {"Q8_0", "Q4_0", "Q4_K_M", "Q2_K", "Q2_K_S"}), 5);
 }
@@ -144,8 +137,8 @@ TEST(Quantize, UsesImportance) {
   for (const char* name : {"edges-f32.gguf", "stories-f16.gguf"}) {
     SCOPED_TRACE(name);
     const std::string file = source_named(name);
-    if (!answers().is_object() || file.empty()) GTEST_SKIP() << "no ../shared/models";
-    const json& jobs = answers()[name]["imatrix"];
+    if (!quantize_answers().is_object() || file.empty()) GTEST_SKIP() << "no ../shared/models";
+    const json& jobs = quantize_answers()[name]["imatrix"];
     StringSource source(source_named(jobs["file"].get<std::string>()));
     const auto importance = read_importance(source);
     ASSERT_TRUE(importance) << importance.error().message;

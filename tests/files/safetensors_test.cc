@@ -12,19 +12,19 @@
 namespace sluice {
 namespace {
 
-Result<std::vector<SafeTensor>> read(const std::string& file) {
+Result<std::vector<SafeTensor>> read_tensors(const std::string& file) {
   MemorySource source(file);
   return read_safetensors(source);
 }
 
 // A header with one entry, `fields`, and four bytes of data.
 Result<std::vector<SafeTensor>> read_entry(const std::string& fields) {
-  return read(safetensors_of("{\"a\":{" + fields + "}}", "1234"));
+  return read_tensors(safetensors_of("{\"a\":{" + fields + "}}", "1234"));
 }
 
 TEST(Safetensors, ReadsTensorsInTheHeadersOrder) {
   // The second one begins at an odd place, the header is padded, "__metadata__" is skipped.
-  const auto tensors = read(safetensors_of(
+  const auto tensors = read_tensors(safetensors_of(
       R"( {"b":{"dtype":"U8","shape":[3],"data_offsets":[0,3],"more":{"x":[1,{"y":null}]}},)"
       R"("__metadata__":{"format":"pt"},"a":{"dtype":"BF16","shape":[1,2],"data_offsets":[3,7]},)"
       R"("empty":{"dtype":"F32","shape":[2,0],"data_offsets":[3,3]},)"
@@ -42,8 +42,8 @@ TEST(Safetensors, ReadsTensorsInTheHeadersOrder) {
 }
 
 TEST(Safetensors, ReadsFilesWithoutTensors) {
-  EXPECT_TRUE(read(safetensors_of("{}")));
-  EXPECT_TRUE(read(safetensors_of(R"({"__metadata__":{}})")));
+  EXPECT_TRUE(read_tensors(safetensors_of("{}")));
+  EXPECT_TRUE(read_tensors(safetensors_of(R"({"__metadata__":{}})")));
 }
 
 TEST(Safetensors, CountsBitsOfNarrowTypes) {
@@ -61,7 +61,7 @@ TEST(Safetensors, RefusesWhatIsNoHeader) {
         safetensors_of("{} x"), safetensors_of("\xef\xbb\xbf{}"), safetensors_of("{\"\xff\":{}}"),
         safetensors_of("{}", "1"), safetensors_of(R"({"__metadata__":{"a":1}})"),
         safetensors_of(R"({"__metadata__":{"a":{}}})"), safetensors_of(R"({"__metadata__":7})")}) {
-    const auto tensors = read(file);
+    const auto tensors = read_tensors(file);
     ASSERT_FALSE(tensors) << file;
     EXPECT_EQ(tensors.error().code, Code::bad_file);
   }
@@ -102,12 +102,12 @@ TEST(Safetensors, RefusesWrongEntries) {
     EXPECT_NE(tensors.error().message.find("a"), std::string::npos);
   }
   for (const char* entry : {"7", "[]", "null", "\"F32\"", "true", "-1", "0.5"})
-    EXPECT_FALSE(read(safetensors_of(concat("{\"a\":", entry, "}")))) << entry;
+    EXPECT_FALSE(read_tensors(safetensors_of(concat("{\"a\":", entry, "}")))) << entry;
 }
 
 TEST(Safetensors, RefusesRangesThatDontFitTogether) {
   const auto two = [](const char* first, const char* second) {
-    return read(
+    return read_tensors(
         safetensors_of(concat(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":)", first,
                               R"(},"b":{"dtype":"U8","shape":[2],"data_offsets":)", second, "}}"),
                        "1234"));
@@ -122,7 +122,7 @@ TEST(Safetensors, RefusesRangesThatDontFitTogether) {
 
 TEST(Safetensors, RefusesNamesThatComeTwice) {
   const std::string entry = R"("a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
-  const auto tensors = read(safetensors_of("{" + entry + "," + entry + "}"));
+  const auto tensors = read_tensors(safetensors_of("{" + entry + "," + entry + "}"));
   ASSERT_FALSE(tensors);
   EXPECT_NE(tensors.error().message.find("twice"), std::string::npos);
 }

@@ -18,14 +18,14 @@ namespace {
 using nlohmann::ordered_json;
 using Ids = std::vector<TokenId>;
 
-const std::string kFolders = SLUICE_ROOT "/../shared/models/hf/";
+const std::string kModelFolders = SLUICE_ROOT "/../shared/models/hf/";
 
 std::optional<std::string> read_if_there(const std::string& path) {
   if (!std::filesystem::exists(path)) return std::nullopt;
   return read_file(path);
 }
 
-VocabularyFiles read_folder(const std::string& folder) {
+VocabularyFiles read_files(const std::string& folder) {
   VocabularyFiles out;
   out.tokenizer = read_if_there(folder + "/tokenizer.json").value_or("");
   out.config = read_if_there(folder + "/config.json").value_or("");
@@ -84,10 +84,10 @@ std::string type_name(const MetadataValue& value) {
 class HubFolder : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    const auto answers = read_if_there(kFolders + "answers.json");
-    if (!answers) GTEST_SKIP() << kFolders << " is not there";
+    const auto answers = read_if_there(kModelFolders + "answers.json");
+    if (!answers) GTEST_SKIP() << kModelFolders << " is not there";
     answer_ = ordered_json::parse(*answers)[GetParam()];
-    files_ = read_folder(kFolders + GetParam());
+    files_ = read_files(kModelFolders + GetParam());
     architecture_ = answer_["converter_keys"]["general.architecture"][1];
     n_vocab_ = answer_["kv"]["tokenizer.ggml.tokens"]["length"];
   }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/math.h"
-#include "models/registry.h"
+#include "models/made_model.h"
 #include "support/engine_fixture.h"
 #include "support/planned_engine.h"
 
@@ -16,15 +16,7 @@ constexpr const char* kCap = "gemma3.final_logit_softcapping";
 
 GgufBuilder gemma3() { return tiny_model_file(tiny_model_named("gemma3-wide-f32")); }
 
-std::unique_ptr<Model> model_of(const GgufBuilder& file) {
-  const auto header = parse_gguf(as_bytes(file.build()));
-  if (!header.has_value()) return nullptr;
-  auto model = make_model(*header);
-  EXPECT_TRUE(model.has_value()) << model.error().message;
-  return model.has_value() ? std::move(*model) : nullptr;
-}
-
-std::string hash_of_file(const GgufBuilder& file) {
+std::string gemma3_hash(const GgufBuilder& file) {
   const auto engine = load_bytes(file.build(), small(512));
   // More tokens than the window.
   return engine == nullptr ? "" : hash_of(*engine, some_ids(300, 512));
@@ -83,8 +75,8 @@ TEST(Gemma3, ThePatternIsANumberOrOneForEachLayer) {
     EXPECT_EQ(see_all(gemma3().kv_array(kPattern, type, layers)), (Layers{0, 4}));
   }
   const std::vector<uint8_t> usual = {1, 1, 1, 1, 1, 0, 1};
-  EXPECT_EQ(hash_of_file(gemma3().kv_array(kPattern, ValueType::boolean, usual)),
-            hash_of_file(gemma3()));
+  EXPECT_EQ(gemma3_hash(gemma3().kv_array(kPattern, ValueType::boolean, usual)),
+            gemma3_hash(gemma3()));
 }
 
 TEST(Gemma3, WithoutAWindowAllLayersSeeAllAndTurnAlike) {
@@ -97,12 +89,12 @@ TEST(Gemma3, WithoutAWindowAllLayersSeeAllAndTurnAlike) {
     EXPECT_EQ(model->layer(l).window, 0) << l;
     EXPECT_EQ(model->layer(l).rope, 0) << l;
   }
-  const std::string hash = hash_of_file(none);
-  EXPECT_NE(hash, hash_of_file(gemma3()));
-  EXPECT_EQ(hash_of_file(gemma3().kv_u32(kWindow, 0)), hash);
-  EXPECT_EQ(hash_of_file(gemma3().kv_u32(kPattern, 1)), hash);
+  const std::string hash = gemma3_hash(none);
+  EXPECT_NE(hash, gemma3_hash(gemma3()));
+  EXPECT_EQ(gemma3_hash(gemma3().kv_u32(kWindow, 0)), hash);
+  EXPECT_EQ(gemma3_hash(gemma3().kv_u32(kPattern, 1)), hash);
   // A window that no text outgrows still turns by the other base.
-  EXPECT_NE(hash_of_file(gemma3().kv_u32(kWindow, 5000)), hash);
+  EXPECT_NE(gemma3_hash(gemma3().kv_u32(kWindow, 5000)), hash);
 }
 
 TEST(Gemma3, ACapBendsLogits) {
@@ -133,7 +125,7 @@ TEST(Gemma3, ACapBendsLogits) {
     ASSERT_TRUE(drive_opened(**streamed, (*streamed)->session()).has_value());
     EXPECT_EQ(logits_hash((*streamed)->session().logits()), hash);
   }
-  EXPECT_EQ(hash_of_file(gemma3().kv_f32(kCap, 0)), hash_of_file(gemma3()));
+  EXPECT_EQ(gemma3_hash(gemma3().kv_f32(kCap, 0)), gemma3_hash(gemma3()));
 }
 
 TEST(Gemma3, ACapHidesNoInfinity) {

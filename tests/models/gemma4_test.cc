@@ -1,7 +1,7 @@
 // What files of gemma4 may have: layers of two kinds, layers that read the keys and values of
 // others, and an input of each layer's own, whose table is larger than all layers and is never
 // loaded where its rows can be read as they are needed.
-#include "models/registry.h"
+#include "models/made_model.h"
 #include "session/histories.h"
 #include "support/engine_fixture.h"
 #include "support/planned_engine.h"
@@ -15,15 +15,7 @@ GgufBuilder gemma4(std::string_view name = "gemma4-odd-f32") {
   return tiny_model_file(tiny_model_named(name));
 }
 
-std::unique_ptr<Model> model_of(const GgufBuilder& file, const Cut& cut = {}) {
-  const auto header = parse_gguf(as_bytes(file.build()));
-  if (!header.has_value()) return nullptr;
-  auto model = make_model(*header, cut);
-  EXPECT_TRUE(model.has_value()) << model.error().message;
-  return model.has_value() ? std::move(*model) : nullptr;
-}
-
-std::string hash_of_file(const GgufBuilder& file) {
+std::string gemma4_hash(const GgufBuilder& file) {
   const auto engine = load_bytes(file.build(), small(512));
   // More tokens than the window, than a block and than a chunk of the cache.
   return engine == nullptr ? "" : hash_of(*engine, some_ids(300, 509));
@@ -66,32 +58,32 @@ TEST(Gemma4, SharedLayersReadTheLastLayerOfTheirKind) {
 
 TEST(Gemma4, WhatSharedLayersHaveOfKeysAndValuesDoesNotCount) {
   GgufBuilder file = gemma4("gemma4-f32");
-  const std::string hash = hash_of_file(file);
+  const std::string hash = gemma4_hash(file);
   for (const char* name : {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"}) {
     const auto& tensor = file.find_tensor(std::string("blk.1.") + name);
     file.tensor(std::string("blk.6.") + name, tensor.type, tensor.dims, tensor.data);
   }
-  EXPECT_EQ(hash_of_file(file), hash);
+  EXPECT_EQ(gemma4_hash(file), hash);
 }
 
 TEST(Gemma4, WithoutValuesTheKeysAreTheValues) {
   GgufBuilder file = gemma4();
-  const std::string hash = hash_of_file(file);
+  const std::string hash = gemma4_hash(file);
   const auto& keys = file.find_tensor("blk.2.attn_k.weight");
   file.tensor("blk.2.attn_v.weight", keys.type, keys.dims, std::string(keys.data));
-  EXPECT_EQ(hash_of_file(file), hash);
+  EXPECT_EQ(gemma4_hash(file), hash);
   std::string others = file.find_tensor("blk.2.attn_v.weight").data;
   std::ranges::rotate(others, others.begin() + 4);
   file.find_tensor("blk.2.attn_v.weight").data = others;
-  EXPECT_NE(hash_of_file(file), hash);
+  EXPECT_NE(gemma4_hash(file), hash);
 }
 
 TEST(Gemma4, EveryPartCounts) {
-  const std::string hash = hash_of_file(gemma4());
+  const std::string hash = gemma4_hash(gemma4());
   const auto changed = [&](const char* name, std::string data) {
     GgufBuilder file = gemma4();
     file.find_tensor(name).data = std::move(data);
-    EXPECT_NE(hash_of_file(file), hash) << name;
+    EXPECT_NE(gemma4_hash(file), hash) << name;
   };
   changed("blk.0.layer_output_scale.weight", bytes_of(std::vector<float>{0.5f}));
   changed("per_layer_proj_norm.weight", bytes_of(std::vector<float>(12, 0.25f)));
@@ -101,18 +93,18 @@ TEST(Gemma4, EveryPartCounts) {
   changed("rope_freqs.weight", bytes_of(std::vector<float>(12, 1.0f)));
   constexpr const char* kCap = "gemma4.final_logit_softcapping";
   GgufBuilder capped = gemma4();
-  EXPECT_NE(hash_of_file(capped.kv_f32(kCap, 1)), hash);
+  EXPECT_NE(gemma4_hash(capped.kv_f32(kCap, 1)), hash);
   // Without the key it is 30; only 0 is none.
   capped.remove(kCap);
-  const std::string usual = hash_of_file(capped);
-  EXPECT_EQ(hash_of_file(capped.kv_f32(kCap, 30)), usual);
-  EXPECT_NE(hash_of_file(capped.kv_f32(kCap, 0)), usual);
+  const std::string usual = gemma4_hash(capped);
+  EXPECT_EQ(gemma4_hash(capped.kv_f32(kCap, 30)), usual);
+  EXPECT_NE(gemma4_hash(capped.kv_f32(kCap, 0)), usual);
   // A scale of 1 is none.
   GgufBuilder one = gemma4(), none = gemma4();
   const char* const scale = "blk.0.layer_output_scale.weight";
   one.find_tensor(scale).data = bytes_of(std::vector<float>{1});
   none.remove_tensor(scale);
-  EXPECT_EQ(hash_of_file(one), hash_of_file(none));
+  EXPECT_EQ(gemma4_hash(one), gemma4_hash(none));
 }
 
 // --- the inputs' table

@@ -5,22 +5,14 @@
 
 #include "base/format.h"
 #include "base/half.h"
-#include "models/registry.h"
+#include "models/made_model.h"
 #include "session/observe.h"
 #include "support/engine_fixture.h"
 
 namespace sluice {
 namespace {
 
-std::unique_ptr<Model> model_of(const GgufBuilder& file) {
-  const auto header = parse_gguf(as_bytes(file.build()));
-  if (!header.has_value()) return nullptr;
-  auto model = make_model(*header);
-  EXPECT_TRUE(model.has_value()) << model.error().message;
-  return model.has_value() ? std::move(*model) : nullptr;
-}
-
-std::string hash_of_file(const GgufBuilder& file) {
+std::string lfm2_hash(const GgufBuilder& file) {
   const auto engine = load_bytes(file.build(), small(512));
   // More tokens than the window.
   return engine == nullptr ? "" : hash_of(*engine, some_ids(60, 509));
@@ -45,17 +37,17 @@ TEST(Lfm2, LayersWithoutKeyHeadsAreConvolutions) {
 
 TEST(Lfm2, TheWindowCounts) {
   GgufBuilder file = tiny_model_file(tiny_model_named("lfm2-odd-f32"));
-  const std::string windowed = hash_of_file(file);
+  const std::string windowed = lfm2_hash(file);
   file.kv_u32("lfm2.attention.sliding_window", 0);
-  const std::string all = hash_of_file(file);
+  const std::string all = lfm2_hash(file);
   EXPECT_NE(windowed, all);
   file.kv_u32("lfm2.attention.sliding_window", 64);  // no token sees beyond it
-  EXPECT_EQ(hash_of_file(file), all);
+  EXPECT_EQ(lfm2_hash(file), all);
   file.remove("lfm2.attention.sliding_window");
-  EXPECT_EQ(hash_of_file(file), all);
+  EXPECT_EQ(lfm2_hash(file), all);
   file.kv_raw("lfm2.attention.causal", static_cast<uint32_t>(ValueType::boolean),
               std::string(1, '\1'));
-  EXPECT_EQ(hash_of_file(file), all);
+  EXPECT_EQ(lfm2_hash(file), all);
 }
 
 // All layers may be of one kind.
@@ -93,25 +85,6 @@ TEST(Lfm2, AllLayersMayBeOfOneKind) {
 
 // --- the convolution, computed a second time -----------------------------------------------------
 
-// The rows that matrices are multiplied by, by tensor and position.
-class Inputs final : public Observer {
- public:
-  Points points(int64_t) const override { return {.linear_input = true}; }
-  void read(const PointRows<const float>& rows, const ObservedMatrix& matrix) override {
-    for (int64_t i = 0; i < rows.n_tokens; ++i) {
-      const auto row = rows.row(i);
-      kept_[{std::string(matrix.tensor), rows.position(i)}].assign(row.begin(), row.end());
-    }
-  }
-  void visit(const PointRows<float>&) override {}
-  const std::vector<float>& at(const std::string& tensor, int64_t position) const {
-    return kept_.at({tensor, position});
-  }
-
- private:
-  std::map<std::pair<std::string, int64_t>, std::vector<float>> kept_;
-};
-
 std::vector<float> floats_of(GgufBuilder& file, const std::string& tensor) {
   const std::string& data = file.find_tensor(tensor).data;
   std::vector<float> numbers(data.size() / 4);
@@ -133,7 +106,7 @@ TEST(Lfm2, AKernelOfHalvesGivesTheBitsOfItsNumbers) {
     whole.tensor(name, Type::F32, {5, 40}, bytes_of(numbers));
     halves.tensor(name, Type::F16, {5, 40}, bytes_of(bits));
   }
-  EXPECT_EQ(hash_of_file(halves), hash_of_file(whole));
+  EXPECT_EQ(lfm2_hash(halves), lfm2_hash(whole));
 }
 
 TEST(Lfm2, ConvolutionsWeighTheLastInputsOfEachChannel) {

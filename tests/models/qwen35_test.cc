@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/format.h"
-#include "models/registry.h"
+#include "models/made_model.h"
 #include "session/observe.h"
 #include "state/timeline.h"
 #include "support/engine_fixture.h"
@@ -12,15 +12,7 @@
 namespace sluice {
 namespace {
 
-std::unique_ptr<Model> model_of(const GgufBuilder& file) {
-  const auto header = parse_gguf(as_bytes(file.build()));
-  if (!header.has_value()) return nullptr;
-  auto model = make_model(*header);
-  EXPECT_TRUE(model.has_value()) << model.error().message;
-  return model.has_value() ? std::move(*model) : nullptr;
-}
-
-std::string hash_of_file(const GgufBuilder& file) {
+std::string qwen35_hash(const GgufBuilder& file) {
   const auto engine = load_bytes(file.build(), small(512));
   return engine == nullptr ? "" : hash_of(*engine, some_ids(60, 509));
 }
@@ -47,17 +39,17 @@ TEST(Qwen35, TheHeaderSaysWhichLayersAttend) {
   EXPECT_EQ(attends.q_width(), 2 * 4 * 24);
   ASSERT_EQ(model->ropes().size(), 1u);
   EXPECT_EQ(model->ropes()[0].numbers.dims, 6);
-  const std::string expected = hash_of_file(file);
+  const std::string expected = qwen35_hash(file);
   file.remove("qwen35.attention.recurrent_layers");
   file.kv_u32("qwen35.full_attention_interval", 2);
-  EXPECT_EQ(hash_of_file(file), expected);
+  EXPECT_EQ(qwen35_hash(file), expected);
 
   GgufBuilder usual = tiny_model_file(tiny_model_named("qwen35-f32"));
   const auto other = model_of(usual);
   ASSERT_NE(other, nullptr);
   EXPECT_EQ(nets_of(*other), (std::vector<bool>{true, true, true, false, true}));
   usual.kv_array<int32_t>("qwen35.rope.dimension_sections", ValueType::i32, {0, 0, 4, 0});
-  EXPECT_EQ(hash_of_file(usual), hash_of_file(tiny_model_file(tiny_model_named("qwen35-f32"))));
+  EXPECT_EQ(qwen35_hash(usual), qwen35_hash(tiny_model_file(tiny_model_named("qwen35-f32"))));
 }
 
 // All layers may be of one kind, for which a file of few layers suffices.
@@ -110,25 +102,6 @@ TEST(Qwen35, ThePlanHasTheStates) {
 }
 
 // --- computed a second time ----------------------------------------------------------------------
-
-// The rows that matrices are multiplied by, by tensor and position.
-class Inputs final : public Observer {
- public:
-  Points points(int64_t) const override { return {.linear_input = true}; }
-  void read(const PointRows<const float>& rows, const ObservedMatrix& matrix) override {
-    for (int64_t i = 0; i < rows.n_tokens; ++i) {
-      const auto row = rows.row(i);
-      kept_[{std::string(matrix.tensor), rows.position(i)}].assign(row.begin(), row.end());
-    }
-  }
-  void visit(const PointRows<float>&) override {}
-  const std::vector<float>& at(const std::string& tensor, int64_t position) const {
-    return kept_.at({tensor, position});
-  }
-
- private:
-  std::map<std::pair<std::string, int64_t>, std::vector<float>> kept_;
-};
 
 using Numbers = std::vector<double>;
 

@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kTokens = Pass::kBlockTokens + 44;  // of two blocks
+constexpr size_t kRowTokens = Pass::kBlockTokens + 44;  // of two blocks
 
 std::vector<std::string> models() {
   std::vector<std::string> files = {bent_bytes()};
@@ -59,10 +59,10 @@ TEST(Results, LogitsOfAllPositionsDontDependOnTheBatch) {
   for (const std::string& bytes : models()) {
     const auto engine = engine_of(bytes);
     ASSERT_NE(engine, nullptr);
-    const std::vector<TokenId> ids = some_ids(kTokens, engine->tokenizer().vocab_size());
+    const std::vector<TokenId> ids = some_ids(kRowTokens, engine->tokenizer().vocab_size());
     const Given one_by_one = run(*engine, ids, 1, wanted);
     ASSERT_EQ(one_by_one.logits.size(),
-              kTokens * static_cast<size_t>(engine->tokenizer().vocab_size()));
+              kRowTokens * static_cast<size_t>(engine->tokenizer().vocab_size()));
     for (const int64_t batch : {0, 2, 129})
       EXPECT_TRUE(run(*engine, ids, batch, wanted) == one_by_one) << batch;
   }
@@ -70,11 +70,11 @@ TEST(Results, LogitsOfAllPositionsDontDependOnTheBatch) {
 
 TEST(Results, LogitsOfChosenPositionsAreThoseOfAll) {
   const auto engine = tiny_engine(512);
-  const std::vector<TokenId> ids = some_ids(kTokens, engine->tokenizer().vocab_size());
+  const std::vector<TokenId> ids = some_ids(kRowTokens, engine->tokenizer().vocab_size());
   const auto width = static_cast<size_t>(engine->tokenizer().vocab_size());
   Results every, some;
   every.logits.all = true;
-  some.logits.chosen = {0, 1, 7, 128, 129, 130, 255, 256, kTokens - 2};
+  some.logits.chosen = {0, 1, 7, 128, 129, 130, 255, 256, kRowTokens - 2};
   const std::vector<float> all = run(*engine, ids, 0, every).logits;
   for (const int64_t batch : {0, 1, 129}) {
     const std::vector<float> chosen = run(*engine, ids, batch, some).logits;
@@ -89,7 +89,7 @@ TEST(Results, LogitsOfChosenPositionsAreThoseOfAll) {
 // A block of a part of the head is a slice, so that others can go on meanwhile.
 TEST(Results, OfManyPositionsTakeASliceForEachBlock) {
   const auto engine = tiny_engine(512);
-  const std::vector<TokenId> ids = some_ids(kTokens, engine->tokenizer().vocab_size());
+  const std::vector<TokenId> ids = some_ids(kRowTokens, engine->tokenizer().vocab_size());
   const auto slices = [&](bool all_positions) {
     EXPECT_TRUE(engine->session().start_logits(ids, 0, all_positions).has_value());
     int n = 0;
@@ -106,7 +106,7 @@ TEST(Results, OfOneRunDontDependOnTheBatchAndComeTogether) {
   for (const std::string& bytes : models()) {
     const auto engine = engine_of(bytes);
     ASSERT_NE(engine, nullptr);
-    const std::vector<TokenId> ids = some_ids(kTokens, engine->tokenizer().vocab_size());
+    const std::vector<TokenId> ids = some_ids(kRowTokens, engine->tokenizer().vocab_size());
     const auto n_layers = static_cast<int64_t>(engine->progress().layers_total);
     const TemporaryFile file(bytes);
     LoadOptions options = small(512);
@@ -116,8 +116,8 @@ TEST(Results, OfOneRunDontDependOnTheBatchAndComeTogether) {
     ASSERT_TRUE(parts.has_value()) << parts.error().message;
     for (const Pooling pooling : {Pooling::first, Pooling::last, Pooling::mean}) {
       Results wanted;
-      wanted.logits.chosen = {2, 3, 256, kTokens - 1};
-      wanted.hidden.chosen = {0, 5, 129, 257, kTokens - 1};
+      wanted.logits.chosen = {2, 3, 256, kRowTokens - 1};
+      wanted.hidden.chosen = {0, 5, 129, 257, kRowTokens - 1};
       wanted.hidden_layers = {0, n_layers - 1, n_layers};
       wanted.pooling = pooling;
       const Given expected = run(*engine, ids, 1, wanted);
@@ -182,22 +182,22 @@ TEST(Results, HiddenStatesAreOfTheirLayer) {
 
 TEST(Results, PooledVectorsAreOfTheFinalNorm) {
   const auto engine = tiny_engine(512);
-  const std::vector<TokenId> ids = some_ids(kTokens, engine->tokenizer().vocab_size());
+  const std::vector<TokenId> ids = some_ids(kRowTokens, engine->tokenizer().vocab_size());
   Results wanted;
   wanted.hidden.all = true;
   wanted.hidden_layers = {engine->progress().layers_total};
   wanted.pooling = Pooling::first;
   const std::vector<float> rows = run(*engine, ids, 0, wanted).hidden;
-  const size_t width = rows.size() / kTokens;
+  const size_t width = rows.size() / kRowTokens;
   EXPECT_TRUE(std::ranges::equal(run(*engine, ids, 0, wanted).pooled, row_of(rows, 0, width)));
   wanted.pooling = Pooling::last;
   EXPECT_TRUE(
-      std::ranges::equal(run(*engine, ids, 0, wanted).pooled, row_of(rows, kTokens - 1, width)));
+      std::ranges::equal(run(*engine, ids, 0, wanted).pooled, row_of(rows, kRowTokens - 1, width)));
   wanted.pooling = Pooling::mean;
   std::vector<float> mean(width);
-  for (size_t t = 0; t < kTokens; ++t)
+  for (size_t t = 0; t < kRowTokens; ++t)
     for (size_t i = 0; i < width; ++i) mean[i] = mean[i] + rows[t * width + i];
-  for (float& x : mean) x = x / static_cast<float>(kTokens);
+  for (float& x : mean) x = x / static_cast<float>(kRowTokens);
   EXPECT_EQ(run(*engine, ids, 0, wanted).pooled, mean);
   EXPECT_EQ(run(*engine, ids, 129, wanted).pooled, mean);
   // A run that generates gives none of them.

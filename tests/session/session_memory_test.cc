@@ -7,14 +7,14 @@
 namespace sluice {
 namespace {
 
-constexpr uint32_t kContext = 1024;  // of four chunks
+constexpr uint32_t kFourChunks = 1024;
 
-LoadOptions planned(const std::string& bytes, LoadOptions options = small(kContext)) {
+LoadOptions planned(const std::string& bytes, LoadOptions options = small(kFourChunks)) {
   options.memory_budget = load_bytes(bytes, options)->memory_plan().total();
   return options;
 }
 
-std::unique_ptr<Engine> tight_engine(LoadOptions options = small(kContext)) {
+std::unique_ptr<Engine> tight_engine(LoadOptions options = small(kFourChunks)) {
   auto engine = load_bytes(tiny_bytes(), planned(tiny_bytes(), std::move(options)));
   EXPECT_NE(engine, nullptr);
   return engine;
@@ -66,7 +66,7 @@ TEST(SessionMemory, OneSessionMayFillTheContext) {
 TEST(SessionMemory, AFurtherSessionGetsWhatIsLeft) {
   const auto engine = tight_engine();
   const std::vector<TokenId> half = some_ids(500, 512), all = some_ids(1000, 512, 2);
-  const std::vector<TokenId> expected = generate(*tiny_engine(kContext), half, greedy(3)).ids();
+  const std::vector<TokenId> expected = generate(*tiny_engine(kFourChunks), half, greedy(3)).ids();
   {
     Session first(*engine), second(*engine);
     generate(first, half, greedy(2));
@@ -89,7 +89,7 @@ TEST(SessionMemory, AFurtherSessionGetsWhatIsLeft) {
 }
 
 TEST(SessionMemory, ThatIsAskedForBeforehandIsPlanned) {
-  LoadOptions options = small(kContext);
+  LoadOptions options = small(kFourChunks);
   options.sessions = 2;
   const auto engine = tight_engine(options);
   Session other(*engine);
@@ -128,7 +128,7 @@ TEST(SessionMemory, OfAllPositionsLogitsCounts) {
   EXPECT_TRUE(engine->session().logits().empty());
   EXPECT_NE(hash_of(*engine, ids), "");
 
-  LoadOptions options = small(kContext);
+  LoadOptions options = small(kFourChunks);
   options.logit_positions = 900;
   const auto planned = tight_engine(options);
   ASSERT_TRUE(planned->session().start_logits(ids, 0, true).has_value());
@@ -302,7 +302,7 @@ TEST(SessionMemory, OfAFileWithAllStateIsCheckedAsItComes) {
 TEST(SessionMemory, OfRecurrentStatesIsThatOfThePlacesToGoBackTo) {
   constexpr uint64_t kState = 4 * 4 * 128;  // four layers
   constexpr size_t kTokens = 1000;
-  LoadOptions options = small(kContext);
+  LoadOptions options = small(kFourChunks);
   options.snapshot_memory = 0;
   const std::string bytes = build_tiny_model(tiny_model_named("lfm2-f32"));
   const auto roomy = load_bytes(bytes, options);

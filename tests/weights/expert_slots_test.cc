@@ -61,9 +61,9 @@ std::optional<ExpertAt> expert_at(const Gguf& header, uint64_t offset) {
 
 // A file that is brought by hand: as little or as much of what is wanted as a test likes, in its
 // order or not.
-class ByHand {
+class WeightsByHand {
  public:
-  ByHand(std::string file, const LoadOptions& options) : file_(std::move(file)) {
+  WeightsByHand(std::string file, const LoadOptions& options) : file_(std::move(file)) {
     engine = std::move(*Engine::create(options, {file_.size()}, Access::rereadable));
     while (!engine->has_layout()) {
       const Want want = engine->wants(1).front();
@@ -133,10 +133,10 @@ class ByHand {
   std::mt19937 random_{5};
 };
 
-struct File {
+struct ModelFile {
   std::string bytes;
   Gguf header;
-  explicit File(const TinyModel& model) : bytes(build_tiny_model(model)) {
+  explicit ModelFile(const TinyModel& model) : bytes(build_tiny_model(model)) {
     header = std::move(*parse_gguf(as_bytes(bytes), bytes.size()));
   }
 };
@@ -145,10 +145,10 @@ struct File {
 // a layer's token chooses they are wanted together: a run waits once for them.
 TEST(ExpertSlots, AreReadOnlyIfTheyAreChosen) {
   const TinyModel model = model_of();
-  const File file(model);
+  const ModelFile file(model);
   const MemoryPlan plan = plan_of(file.header);
   for (const uint64_t budget : {plan.least, third(plan)}) {
-    ByHand source(file.bytes, with_budget(budget));
+    WeightsByHand source(file.bytes, with_budget(budget));
     source.bring_all();
     ASSERT_TRUE(source.engine->ready());
     Session& session = source.engine->session();
@@ -201,7 +201,7 @@ TEST(ExpertSlots, ThatNoTokenChoosesAreNeverRead) {
   const auto whole = load_bytes(bytes, with_budget(0));
   const std::vector<TokenId> prompt = some_ids(40, model.n_vocab);
   const std::vector<TokenId> expected = generate(*whole, prompt, greedy(8)).ids();
-  ByHand source(bytes, with_budget(third(plan_of(header))));
+  WeightsByHand source(bytes, with_budget(third(plan_of(header))));
   std::set<ExpertAt> read;
   source.on_want = [&](const Want& want) {
     if (const auto expert = expert_at(header, want.offset)) read.insert(*expert);
@@ -220,8 +220,8 @@ TEST(ExpertSlots, ThatNoTokenChoosesAreNeverRead) {
 // A layer's view has its experts. What was read again can be told by the views.
 TEST(ExpertSlots, AreInTheViewsOfTheirLayers) {
   const TinyModel model = model_of();
-  const File file(model);
-  ByHand source(file.bytes, with_budget(plan_of(file.header).least));
+  const ModelFile file(model);
+  WeightsByHand source(file.bytes, with_budget(plan_of(file.header).least));
   ASSERT_TRUE(source.engine->session().start(some_ids(30, 512), greedy(6)).has_value());
   source.run(source.engine->session());
   double again = 0;
@@ -249,14 +249,14 @@ TEST(ExpertSlots, AreInTheViewsOfTheirLayers) {
 // Cancelled after any number of steps, with parts of an expert on their way, and started anew.
 TEST(ExpertSlots, OfACancelledRunHoldUpNobody) {
   const TinyModel model = model_of();
-  const File file(model);
+  const ModelFile file(model);
   const auto whole = load_bytes(file.bytes, with_budget(0));
   const std::vector<TokenId> one = some_ids(7, model.n_vocab),
                              other = some_ids(5, model.n_vocab, 9);
   const std::vector<TokenId> expected = generate(*whole, one, greedy(3)).ids();
   const MemoryPlan plan = plan_of(file.header);
   for (const uint64_t budget : {plan.least, third(plan)}) {
-    ByHand source(file.bytes, with_budget(budget));
+    WeightsByHand source(file.bytes, with_budget(budget));
     Session& session = source.engine->session();
     for (int steps = 1; steps < 400; steps += 7) {
       SCOPED_TRACE(steps);
@@ -272,7 +272,7 @@ TEST(ExpertSlots, OfACancelledRunHoldUpNobody) {
 // Two sessions slice by slice, each where it likes; one of them pauses for long.
 TEST(ExpertSlots, ServeTwoSessionsInTurn) {
   const TinyModel model = model_of();
-  const File file(model);
+  const ModelFile file(model);
   const auto whole = load_bytes(file.bytes, with_budget(0));
   const std::vector<TokenId> one = some_ids(40, model.n_vocab),
                              other = some_ids(3, model.n_vocab, 9);
@@ -284,7 +284,7 @@ TEST(ExpertSlots, ServeTwoSessionsInTurn) {
   const MemoryPlan plan = *plan_memory(file.header, options);
   for (const uint64_t budget : {plan.least, third(plan)}) {
     options.memory_budget = budget;
-    ByHand source(file.bytes, options);
+    WeightsByHand source(file.bytes, options);
     Session first(*source.engine), second(*source.engine);
     ASSERT_TRUE(first.start(one, greedy(5)).has_value());
     ASSERT_TRUE(second.start(other, greedy(9)).has_value());
@@ -304,7 +304,7 @@ TEST(ExpertSlots, ServeTwoSessionsInTurn) {
 // A file that becomes shorter: who needs what is missing fails, the same each time.
 TEST(ExpertSlots, ThatCannotBeReadAreAnError) {
   const TinyModel model = model_of();
-  const File file(model);
+  const ModelFile file(model);
   const TemporaryFile on_disk(file.bytes);
   auto engine = open_ready(on_disk.path(), with_budget(plan_of(file.header).least));
   ASSERT_TRUE(engine.has_value()) << engine.error().message;
@@ -325,10 +325,10 @@ TEST(ExpertSlots, ThatCannotBeReadAreAnError) {
 
 // The hash of a model is known without reading all experts.
 TEST(ExpertSlots, AreNotAllReadForTheModelsHash) {
-  const File file(model_of());
+  const ModelFile file(model_of());
   const auto whole = load_bytes(file.bytes, with_budget(0));
   ASSERT_TRUE(*whole->identify());
-  ByHand source(file.bytes, with_budget(plan_of(file.header).least));
+  WeightsByHand source(file.bytes, with_budget(plan_of(file.header).least));
   std::set<ExpertAt> read;
   source.on_want = [&](const Want& want) {
     if (const auto expert = expert_at(file.header, want.offset)) read.insert(*expert);
@@ -353,7 +353,7 @@ TEST(ExpertSlots, AreNotAllReadForTheModelsHash) {
 // --- plans ---------------------------------------------------------------------------------------
 
 TEST(ExpertSlots, ShareAsManyPlacesAsThereIsRoomFor) {
-  const File file(model_of());
+  const ModelFile file(model_of());
   const MemoryPlan free = plan_of(file.header);
   uint64_t last = 0;
   int last_places = 0;

@@ -139,11 +139,11 @@ INSTANTIATE_TEST_SUITE_P(Of, PackedCopies,
                          [](const auto& each) { return test_name(each.param); });
 
 // A model whose weights are brought by hand: a matrix of more rows than a chunk has.
-struct ByHand final : PackedKeeper {
+struct KeptByHand final : PackedKeeper {
   std::unique_ptr<Weights> weights;
   std::vector<std::pair<uint64_t, Bytes>> kept;
 
-  explicit ByHand(bool shared) {
+  explicit KeptByHand(bool shared) {
     constexpr int64_t kRows = 16 * 20 + 5, kCols = 1024;
     bytes.resize(2 * kRows * kCols * 4);
     for (size_t i = 0; i < bytes.size(); i += 4) bytes[i + 3] = static_cast<uint8_t>(i / 4 % 60);
@@ -178,7 +178,7 @@ struct ByHand final : PackedKeeper {
 constexpr uint64_t kChunk = 16 * 1024 * 4 * 4;  // four strips
 
 TEST(Chunks, AreKeptThatCameWhole) {
-  ByHand by_hand(true);
+  KeptByHand by_hand(true);
   const std::vector<Want> wants = by_hand.weights->wants(UINT64_MAX);
   ASSERT_EQ(wants.size(), 1u);
   const uint64_t size = wants[0].place.size();
@@ -197,7 +197,7 @@ TEST(Chunks, AreKeptThatCameWhole) {
 }
 
 TEST(Chunks, OfPlacesOfTheirOwnAreNotKept) {
-  ByHand by_hand(false);
+  KeptByHand by_hand(false);
   for (const Want& want : by_hand.weights->wants(UINT64_MAX)) {
     std::ranges::copy(std::span(by_hand.bytes).subspan(want.offset, want.place.size()),
                       want.place.begin());
@@ -208,7 +208,7 @@ TEST(Chunks, OfPlacesOfTheirOwnAreNotKept) {
 }
 
 TEST(Chunks, ComePackedInWholeStrips) {
-  ByHand by_hand(true);
+  KeptByHand by_hand(true);
   const std::vector<Want> wants = by_hand.weights->wants(UINT64_MAX);
   const auto packed = [&](uint64_t from, uint64_t to) {
     const Status status = by_hand.weights->filled(from, to - from, Form::packed);
@@ -226,7 +226,7 @@ TEST(Chunks, ComePackedInWholeStrips) {
 }
 
 TEST(Chunks, AreWantedWhole) {
-  ByHand by_hand(true);
+  KeptByHand by_hand(true);
   for (uint64_t at = 0; at < 3 * kChunk; at += 2 * kChunk) {
     const std::vector<Want> wants = by_hand.weights->wants(3 * kChunk - 1);
     ASSERT_EQ(wants.size(), 1u);

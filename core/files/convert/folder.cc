@@ -11,8 +11,8 @@
 namespace sluice {
 
 bool is_plain_name(const std::string& file) {
-  constexpr size_t kMaxName = 255;
-  if (file.empty() || file.size() > kMaxName || file == "." || file == "..") return false;
+  constexpr size_t kMaxFileName = 255;
+  if (file.empty() || file.size() > kMaxFileName || file == "." || file == "..") return false;
   return std::ranges::none_of(file, [](char c) {
     return c == '/' || c == '\\' || static_cast<uint8_t>(c) < 0x20 || c == 0x7f;
   });

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr uint64_t kMaxBytes = 1 << 20;
+constexpr uint64_t kMaxModuleBytes = 1 << 20;
 
 // The config has a flag for each way; since 2026 it may have one name instead.
 struct Way {
@@ -52,7 +52,7 @@ Result<Pooling> pooling_of(const HubJson& config) {
 }  // namespace
 
 Result<std::optional<Pooling>> read_pooling(Folder& folder) {
-  SLUICE_ASSIGN(const auto text, read_if_there(folder, "modules.json", kMaxBytes));
+  SLUICE_ASSIGN(const auto text, read_if_there(folder, "modules.json", kMaxModuleBytes));
   std::optional<Pooling> pooling;
   if (!text) return pooling;
   SLUICE_ASSIGN(const HubJson modules, read_hub_list("modules.json", *text));
@@ -68,7 +68,8 @@ Result<std::optional<Pooling>> read_pooling(Folder& folder) {
     if (name != "Pooling")
       return fail(Code::unsupported_model, "modules.json has a ", printable(name),
                   "; Sluice converts Transformer, Pooling and Normalize");
-    SLUICE_ASSIGN(const std::string config, read_whole(folder, *path + "/config.json", kMaxBytes));
+    SLUICE_ASSIGN(const std::string config,
+                  read_whole(folder, *path + "/config.json", kMaxModuleBytes));
     SLUICE_ASSIGN(const HubJson json, read_hub_json(printable(*path) + "/config.json", config));
     SLUICE_ASSIGN(pooling, pooling_of(json));
   }

@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kMaxHeader = 100'000'000;  // the format's own limit
 constexpr size_t kMaxTensors = 1 << 18;
 constexpr size_t kMaxDims = 8;
-constexpr int kMaxDepth = 32;  // of JSON in fields that nobody knows
+constexpr int kMaxIgnoredDepth = 32;  // of JSON in fields that nobody knows
 
 struct TypeRow {
   std::string_view name;
@@ -161,7 +161,7 @@ class HeaderReceiver final : public nlohmann::json_sax<nlohmann::json> {
            (field_ == "dtype" || field_ == "shape" || field_ == "data_offsets");
   }
   bool ignore_more() {
-    if (++ignored_ < kMaxDepth) return true;
+    if (++ignored_ < kMaxIgnoredDepth) return true;
     return refuse("is nested too deeply");
   }
 

@@ -41,7 +41,7 @@ struct Piece {
 };
 
 // A worker's buffers.
-struct Scratch {
+struct QuantizeScratch {
   std::vector<uint8_t> bytes;
   std::vector<float> values;
 };
@@ -188,7 +188,7 @@ class Quantizer {
     });
   }
 
-  Status make_chunk(const Chunk& chunk, uint8_t* out, Scratch& scratch) {
+  Status make_chunk(const Chunk& chunk, uint8_t* out, QuantizeScratch& scratch) {
     const QuantizePlan::Tensor& planned = *chunk.planned;
     const uint64_t n = chunk.n_rows * chunk.n_columns;
     const std::span<uint8_t> bytes = [&] {
@@ -239,7 +239,7 @@ class Quantizer {
   const QuantizeOptions& options_;
   Pool& pool_;
   const std::span<ByteSink* const> sinks_;
-  std::vector<Scratch> scratch_;  // one for each worker
+  std::vector<QuantizeScratch> scratch_;  // one for each worker
 
   size_t next_ = 0;     // the tensor that is taken next, of plan_.tensors
   uint64_t taken_ = 0;  // of its values

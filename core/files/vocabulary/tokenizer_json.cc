@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kMaxDepth = 64;           // real files have 8
+constexpr size_t kMaxTokenizerDepth = 64;  // real files have 8
 constexpr size_t kMaxTreeNodes = 1 << 17;  // of normalizers and so on; real files have some hundred
 
 // Receives the file value by value, so that nothing of a vocabulary is held twice.
@@ -200,8 +200,8 @@ class TokenizerReader final : public nlohmann::json_sax<HubJson> {
   }
 
   bool push(Place place) {
-    if (places_.size() >= kMaxDepth) {
-      return bad(concat("tokenizer.json is nested deeper than ", kMaxDepth, " levels"));
+    if (places_.size() >= kMaxTokenizerDepth) {
+      return bad(concat("tokenizer.json is nested deeper than ", kMaxTokenizerDepth, " levels"));
     }
     places_.push_back(place);
     return true;
