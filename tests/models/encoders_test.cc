@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-const std::string kShared = SLUICE_ROOT "/../shared/models/";
+const std::string kSharedModels = SLUICE_ROOT "/../shared/models/";
 
 LoadOptions with(const std::string& kernels, int32_t threads) {
   LoadOptions options;
@@ -218,30 +218,31 @@ TEST(RecordedEncoders, AreThoseOfThisMachine) {
 
 // --- ../shared -------------------------------------------------------------------------
 
-const nlohmann::json& answers() {
+const nlohmann::json& vector_answers() {
   static const nlohmann::json all = [] {
-    auto first = nlohmann::json::parse(read_file(kShared + "embeddings.json"), nullptr, false);
+    auto first =
+        nlohmann::json::parse(read_file(kSharedModels + "embeddings.json"), nullptr, false);
     const auto more =
-        nlohmann::json::parse(read_file(kShared + "embeddings-more.json"), nullptr, false);
+        nlohmann::json::parse(read_file(kSharedModels + "embeddings-more.json"), nullptr, false);
     if (first.is_object() && more.is_object()) first.update(more);
     return first;
   }();
   return all;
 }
 
-std::vector<std::string> models() {
+std::vector<std::string> vector_models() {
   std::vector<std::string> names;
-  if (!answers().is_object()) return {"absent"};
-  for (const auto& model : answers().items()) names.push_back(model.key());
+  if (!vector_answers().is_object()) return {"absent"};
+  for (const auto& model : vector_answers().items()) names.push_back(model.key());
   return names;
 }
 
-class Shared : public testing::TestWithParam<std::string> {};
+class SharedVectors : public testing::TestWithParam<std::string> {};
 
 // The texts of each pooling side by side.
-TEST_P(Shared, VectorsAreThoseOfLlamaCpp) {
+TEST_P(SharedVectors, VectorsAreThoseOfLlamaCpp) {
   if (GetParam() == "absent") GTEST_SKIP() << "there is no ../shared/models/embeddings.json here";
-  const auto engine = open_file(kShared + "tiny/" + GetParam(), with("", 2));
+  const auto engine = open_file(kSharedModels + "tiny/" + GetParam(), with("", 2));
   ASSERT_NE(engine, nullptr);
   const double within = GetParam().find("q8_0") != std::string::npos ? 0.02 : 1e-3;
   const auto width = static_cast<size_t>(engine->vector_width());
@@ -250,7 +251,7 @@ TEST_P(Shared, VectorsAreThoseOfLlamaCpp) {
   for (const auto& [name, pooling] : poolings) {
     std::vector<std::vector<TokenId>> texts;
     std::vector<const nlohmann::json*> cases;
-    for (const auto& one : answers().at(GetParam())) {
+    for (const auto& one : vector_answers().at(GetParam())) {
       if (one.at("pooling") != name) continue;
       texts.push_back(one.at("tokens").get<std::vector<TokenId>>());
       cases.push_back(&one);
@@ -271,7 +272,7 @@ TEST_P(Shared, VectorsAreThoseOfLlamaCpp) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Embeddings, Shared, testing::ValuesIn(models()),
+INSTANTIATE_TEST_SUITE_P(Embeddings, SharedVectors, testing::ValuesIn(vector_models()),
                          [](const auto& each) { return test_name(each.param); });
 
 }  // namespace

@@ -91,14 +91,14 @@ TEST(Gemma4, EveryPartCounts) {
   changed("blk.3.inp_gate.weight", std::string(size_t{4} * 12 * 40, '\0'));
   changed(kTable, std::string(size_t{4} * 7 * 12 * 509, '\0'));
   changed("rope_freqs.weight", bytes_of(std::vector<float>(12, 1.0f)));
-  constexpr const char* kCap = "gemma4.final_logit_softcapping";
+  constexpr const char* kCapKey = "gemma4.final_logit_softcapping";
   GgufBuilder capped = gemma4();
-  EXPECT_NE(gemma4_hash(capped.kv_f32(kCap, 1)), hash);
+  EXPECT_NE(gemma4_hash(capped.kv_f32(kCapKey, 1)), hash);
   // Without the key it is 30; only 0 is none.
-  capped.remove(kCap);
+  capped.remove(kCapKey);
   const std::string usual = gemma4_hash(capped);
-  EXPECT_EQ(gemma4_hash(capped.kv_f32(kCap, 30)), usual);
-  EXPECT_NE(gemma4_hash(capped.kv_f32(kCap, 0)), usual);
+  EXPECT_EQ(gemma4_hash(capped.kv_f32(kCapKey, 30)), usual);
+  EXPECT_NE(gemma4_hash(capped.kv_f32(kCapKey, 0)), usual);
   // A scale of 1 is none.
   GgufBuilder one = gemma4(), none = gemma4();
   const char* const scale = "blk.0.layer_output_scale.weight";
