@@ -28,7 +28,7 @@ const USUAL = ['page', 'talk', 'engine', 'chat', 'openai', 'size'].map((name) =>
 
 /** Steps of the ladder may run at the same time, and each empties its output directory. */
 const CHROMIUM = {
-  testIgnore: ['browsers*.spec.ts', 'busy.spec.ts', 'kernels.spec.ts', 'real-model.spec.ts'],
+  testIgnore: ['browsers*.spec.ts', 'busy.spec.ts', 'kernels.spec.ts', 'real-*.spec.ts'],
   grepInvert: leftOut(),
   outputDir: 'test-results/chromium',
 };
@@ -88,7 +88,7 @@ export default defineConfig<Options>({
       ...CHROMIUM,
       name: 'real',
       use: { isolation: true },
-      testMatch: 'real-model.spec.ts',
+      testMatch: 'real-*.spec.ts',
       testIgnore: [],
       outputDir: 'test-results/real',
       workers: 1,

@@ -129,7 +129,7 @@ const DEFAULT_PARTS = [...USUAL_PARTS, ...ALL_PARTS, 'firefox', 'webkit'];
 
 /** Packages in the Debian root: those for building, and those of the part llama. */
 const ROOT_PACKAGES = ['emscripten', 'cmake', 'make', 'ninja-build', 'nlohmann-json3-dev'];
-const LLAMA_PACKAGES = ['llama.cpp'];
+const LLAMA_PACKAGES = ['llama.cpp', 'llama.cpp-examples'];
 
 function say(text) {
   console.error(`setup: ${text}`);

@@ -315,13 +315,14 @@ export function all_steps({ committed, all }) {
     },
     {
       name: 'real-model',
-      what: 'a real model, natively and in Chromium, where it is to be had',
+      what: 'real models, natively and in Chromium, where they are to be had',
       needs: ['web', 'build-release', 'setup-all'],
       all: true,
       inputs: ['tests/real', 'tests/data', 'e2e'],
       commands: [[process.execPath, 'tests/real/real-model.mjs']],
       count: count_output,
-      tell: (log) => log.match(/^(mean KL .*|steps with .*|real-model: .*|skipped.*)$/gm) ?? [],
+      tell: (log) =>
+        log.match(/^(mean KL .*|steps with .*|real-(model|encoder): .*|skipped.*)$/gm) ?? [],
     },
     // The program itself is tested only in its release build.
     ...ctest_steps('asan', 'asan', { targets: ['tests/all', 'fuzz'], all: true }),

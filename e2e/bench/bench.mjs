@@ -23,6 +23,8 @@
 //     --beyond          instead: a model of 4.7 GB in Chromium, under 1.5 GB
 //     --quantize        instead: quantizes the F16 file of the shape of Qwen3-0.6B (or each MODEL) to --types (Q4_K_M and
 //                       Q8_0), beside llama-quantize
+//     --embed           instead: makes vectors of 200 texts of 10 to 500 tokens, natively beside llama-embedding (MiniLM
+//                       and the shape of EmbeddingGemma 300M) and in Chromium beside onnxruntime-web (MiniLM); -r 3, -t 2
 //     --network a,b     with --first-token: of localhost, fast-4g, slow-4g
 //     --cpu N           with --first-token: slows the page's own thread N times
 //     --quick           one short round of the bundled model, to see that it runs; too short for a comparison
@@ -54,6 +56,7 @@ import { check_checkout, measure_against } from './against.mjs';
 import { NETWORKS, measure_first_token } from './first_token.mjs';
 import { measure_kept } from './kept.mjs';
 import { measure_promises } from './promises.mjs';
+import { embedding_text, measure_embedding } from './embedding.mjs';
 import { measure_quantizing, quantizing_text } from './quantize.mjs';
 import { measure_streaming } from './streaming.mjs';
 import { measure_beyond, measure_budget } from './budget.mjs';
@@ -71,7 +74,7 @@ import {
 
 const FLAGS = [
   ...['--page', '--first-token', '--kept', '--quick', '--promises'],
-  ...['--streaming', '--budget', '--beyond', '--quantize'],
+  ...['--streaming', '--budget', '--beyond', '--quantize', '--embed'],
 ];
 const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth', '--cpu': 'cpu' };
 const LISTS = {
@@ -99,7 +102,7 @@ function options_of(args) {
   const options = {
     ...{ p: quick ? 16 : 256, n: quick ? 8 : null, r: quick ? 1 : null, depth: 0, page, quick },
     ...{
-      threads: [1, 2],
+      threads: args.includes('--embed') ? [2] : [1, 2],
       types: USUAL_TYPES,
       sides: Object.keys(SIDES),
       json: null,
@@ -109,6 +112,7 @@ function options_of(args) {
     ...{ streaming: args.includes('--streaming'), budget: args.includes('--budget') },
     ...{ beyond: args.includes('--beyond'), promises: args.includes('--promises') },
     ...{ against: null, cpu: 1, quantize: args.includes('--quantize') },
+    embed: args.includes('--embed'),
     networks: ['localhost'],
     // null: none is named
     models: null,
@@ -137,7 +141,7 @@ function options_of(args) {
   if (options.quantize && options.types === USUAL_TYPES) options.types = ['Q4_K_M', 'Q8_0'];
   // A round of these takes minutes.
   const long = options.streaming || options.budget || options.beyond;
-  options.r ??= long ? 1 : 5;
+  options.r ??= long ? 1 : options.embed ? 3 : 5;
   const types = options.quantize ? options.types : TYPES;
   const lists = { types, sides: Object.keys(SIDES), networks: Object.keys(NETWORKS) };
   for (const [name, known] of Object.entries(lists)) {
@@ -280,6 +284,27 @@ async function compare_quantizing(program, options) {
   return report.quantize.every(({ rows }) => rows.every(({ same }) => same !== false)) ? 0 : 1;
 }
 
+/** Measures how fast texts become vectors. */
+async function compare_embedding(program, { sides, threads, r: rounds, quick, json }) {
+  const report = { machine: describe_machine(), embed: [] };
+  const tell = (result) => {
+    report.embed.push(result);
+    console.log(embedding_text(result));
+    if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
+  };
+  const count = quick ? 8 : 200;
+  const lacks = chromium_lacks();
+  const in_browser = sides.includes('chromium') && lacks === '';
+  if (lacks !== '') console.log(`Chromium is left out: ${lacks}`);
+  if (in_browser) await build_web();
+  const browser = in_browser ? await Browser.launch() : null;
+  try {
+    await measure_embedding(program, { sides, threads, rounds, count, browser, tell });
+  } finally {
+    await browser?.close();
+  }
+}
+
 /** Measures what keeping each model on the device costs and gains. */
 async function measure_keeping(models, { r, json }) {
   const report = { machine: describe_machine(), kept: [] };
@@ -333,6 +358,7 @@ main(async () => {
   const ours = ['native', 'chromium'].filter((side) => options.sides.includes(side));
   const program = await build_program();
   if (options.quantize) return compare_quantizing(program, options);
+  if (options.embed) return compare_embedding(program, options);
   await build_web();
   const models = [...options.files, ...(await find_models(options.models ?? [], options.types))];
   if (options.streaming) return measure_streams(program, models, options);

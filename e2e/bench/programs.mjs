@@ -53,11 +53,14 @@ export function kv_bytes_per_token(program, model, context) {
 }
 
 /** Why llama.cpp can't be measured here; '' if it can. */
-export function llama_lacks() {
+export function llama_lacks(name = 'llama.cpp') {
   if (!IS_ROOT || !mounting_allowed()) return 'it is in the Debian root, which only root can enter';
-  if ((read_json(READY) ?? []).includes('llama.cpp')) return '';
+  if ((read_json(READY) ?? []).includes(name)) return '';
   return 'node scripts/setup.mjs llama installs it';
 }
+
+/** The same of llama-embedding. */
+export const embedding_lacks = () => llama_lacks('llama.cpp-examples');
 
 async function llama_bench(model, args) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-bench-'));
