@@ -1,16 +1,70 @@
 #include "api/json_parts.h"
 
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <variant>
 
 #include "base/decimal.h"
+#include "base/format.h"
 
 namespace sluice {
+namespace {
+
+constexpr int kLargeNumber = 15;  // numbers from 10^15 on are written with an exponent
+
+void append_text(std::string& out, const Json& json) {
+  switch (json.type()) {
+    case Json::value_t::object: {
+      const char* before = "{";
+      for (const auto& [name, value] : json.get_ref<const Json::object_t&>()) {
+        out += before;
+        append_json_text(out, name);
+        out += ':';
+        append_text(out, value);
+        before = ",";
+      }
+      out += json.empty() ? "{}" : "}";
+      break;
+    }
+    case Json::value_t::array: {
+      const char* before = "[";
+      for (const Json& value : json.get_ref<const Json::array_t&>()) {
+        out += before;
+        append_text(out, value);
+        before = ",";
+      }
+      out += json.empty() ? "[]" : "]";
+      break;
+    }
+    case Json::value_t::string:
+      append_json_text(out, json.get_ref<const std::string&>());
+      break;
+    case Json::value_t::boolean:
+      out += json.get<bool>() ? "true" : "false";
+      break;
+    case Json::value_t::number_integer:
+      out += concat(json.get<int64_t>());
+      break;
+    case Json::value_t::number_unsigned:
+      out += concat(json.get<uint64_t>());
+      break;
+    case Json::value_t::number_float:
+      if (const double value = json.get<double>(); std::isfinite(value)) {
+        out += shortest_decimal(value, kLargeNumber);
+        break;
+      }
+      [[fallthrough]];
+    default:
+      out += "null";
+  }
+}
+
+}  // namespace
 
 std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  append_text(out, json);
+  return out;
 }
 
 void append(Json& object, std::string_view key, Json value) {
@@ -57,12 +111,12 @@ Json notes_list(const Notes& notes) {
 
 double shortest(float value) {
   if (!std::isfinite(value)) return static_cast<double>(value);  // written as null
-  char text[32];
+  double read = 0;
   for (int digits = 6; digits <= 9; ++digits) {
-    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
-    if (static_cast<float>(read_decimal(text)) == value) break;
+    read = read_decimal(write_decimal(static_cast<double>(value), 'g', digits).c_str());
+    if (static_cast<float>(read) == value) break;
   }
-  return read_decimal(text);
+  return read;
 }
 
 }  // namespace sluice

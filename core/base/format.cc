@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 
 #include "base/decimal.h"
 #include "base/utf8.h"
@@ -21,13 +20,18 @@ void append_integer(std::string& out, Integer value) {
 // Tries the precisions in turn. std::to_chars would find the shortest text by itself, but its
 // tables for floats add 100 kB to a wasm file.
 void append_shortest(std::string& out, double value, bool as_float) {
-  char digits[40];
+  std::string digits;
   for (int precision = 6; precision <= (as_float ? 9 : 17); ++precision) {
-    std::snprintf(digits, sizeof digits, "%.*g", precision, value);
-    const double read = read_decimal(digits);
+    digits = write_decimal(value, 'g', precision);
+    const double read = read_decimal(digits.c_str());
     if (as_float ? static_cast<float>(read) == static_cast<float>(value) : read == value) break;
   }
   out.append(digits);
+}
+
+// "\\u00e9"
+void append_escape(std::string& out, uint32_t unit) {
+  out.append("\\u").append(hexadecimal(unit), 12);
 }
 
 // They turn what is near them a little, and texts in Arabic and Hebrew have them.
@@ -116,15 +120,40 @@ std::string safe_json(std::string_view json) {
     const Utf8Char c = utf8_decode(json);
     // What ASCII has of them a writer of JSON has escaped, but for U+007F. All are below U+10000.
     if (c.valid && c.code_point >= 0x7f && is_unsafe(c.code_point)) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c.code_point & 0xffff));
-      out.append(escape);
+      append_escape(out, c.code_point);
     } else {
       out.append(json.substr(0, c.length));
     }
     json.remove_prefix(c.length);
   }
   return out;
+}
+
+void append_json_text(std::string& out, std::string_view text, bool ascii) {
+  out += '"';
+  while (!text.empty()) {
+    const Utf8Char c = utf8_decode(text);
+    const uint32_t code = c.valid ? c.code_point : 0xfffd;
+    size_t length = c.length;
+    constexpr std::string_view kNamed = "\"\\\n\r\t\b\f";
+    const size_t name = code < 0x80 ? kNamed.find(static_cast<char>(code)) : std::string_view::npos;
+    if (name != std::string_view::npos) {
+      out += '\\';
+      out += "\"\\nrtbf"[name];
+    } else if (code < 0x20 || (code >= 0x80 && code < 0x10000 && ascii)) {
+      append_escape(out, code);
+    } else if (code >= 0x10000 && ascii) {
+      append_escape(out, 0xd800 + ((code - 0x10000) >> 10));
+      append_escape(out, 0xdc00 + ((code - 0x10000) & 0x3ff));
+    } else {
+      utf8_append(out, code);
+    }
+    for (size_t n = 3; n > 1 && !c.valid && length == 1; --n) {
+      if (utf8_incomplete_tail(text.substr(0, n)) == n) length = n;
+    }
+    text.remove_prefix(length);
+  }
+  out += '"';
 }
 
 std::string counted(uint64_t n, std::string_view noun) {
@@ -139,14 +168,12 @@ std::string human_bytes(uint64_t bytes, bool at_least) {
     value /= 1000;
     ++unit;
   }
-  char digits[32];
   const int precision = unit == 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0;
   if (at_least) {
     const double scale = precision == 0 ? 1 : precision == 1 ? 10 : 100;
     value = std::ceil(value * scale) / scale;
   }
-  std::snprintf(digits, sizeof digits, "%.*f", precision, value);
-  return concat(digits, " ", kUnits[unit]);
+  return concat(write_decimal(value, 'f', precision), " ", kUnits[unit]);
 }
 
 std::string hexadecimal(uint64_t number) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/decimal.h"
 #include "jinja/number.h"
 #include "jinja/text.h"
 
@@ -331,7 +332,7 @@ Value round_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   // The decimal digits are exact, so halves are decided as Python does.
   if (precision >= 0)
     return Value::number(
-        parse_float(fixed_text(value, 'f', static_cast<int>(precision))).value_or(value));
+        parse_float(write_decimal(value, 'f', static_cast<int>(precision))).value_or(value));
   return Value::number(std::nearbyint(value * scale) / scale);
 }
 
@@ -345,13 +346,14 @@ Value filesize_filter(Interpreter& run, const Value& self, Arguments& arguments)
   const double base = binary ? 1024 : 1000;
   const double bytes = number.as_double();
   if (bytes == 1) return run.text(std::string_view("1 Byte"));
-  if (bytes < base) return run.text(concat(fixed_text(std::trunc(bytes) + 0.0, 'f', 0), " Bytes"));
+  if (bytes < base)
+    return run.text(concat(write_decimal(std::trunc(bytes) + 0.0, 'f', 0), " Bytes"));
   double unit = base;
   size_t i = 0;
   for (; i < 7 && bytes >= unit * base; ++i) unit *= base;
   const std::string_view letters = binary ? "KMGTPEZY" : "kMGTPEZY";
   return run.text(
-      concat(fixed_text(bytes / unit, 'f', 1), " ", letters.substr(i, 1), binary ? "iB" : "B"));
+      concat(write_decimal(bytes / unit, 'f', 1), " ", letters.substr(i, 1), binary ? "iB" : "B"));
 }
 
 // --- any value ---

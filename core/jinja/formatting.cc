@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/decimal.h"
 #include "jinja/interpreter.h"
 #include "jinja/number.h"
 #include "jinja/text.h"
@@ -69,11 +70,12 @@ std::string float_digits(double value, const Spec& spec) {
   const double size = std::fabs(value);
   const char type = static_cast<char>(spec.type | 32);
   if (!std::isfinite(size)) return std::isnan(size) ? "nan" : "inf";
-  const auto precision = static_cast<int>(spec.precision < 0 ? 6 : spec.precision);
-  if (spec.type == '%') return fixed_text(size * 100, 'f', precision) + "%";
-  if (type == 'f' || type == 'e') return fixed_text(size, type, precision);
-  if (spec.type == '\0' && spec.precision < 0) return float_text(size);
-  std::string out = fixed_text(size, 'g', std::max(precision, 1));
+  const auto precision =
+      static_cast<int>(spec.precision < 0 ? 6 : std::min<int64_t>(spec.precision, 1000));
+  if (spec.type == '%') return write_decimal(size * 100, 'f', precision) + "%";
+  if (type == 'f' || type == 'e') return write_decimal(size, type, precision);
+  if (spec.type == '\0' && spec.precision < 0) return shortest_decimal(size);
+  std::string out = write_decimal(size, 'g', std::max(precision, 1));
   if (spec.type == '\0' && out.find_first_of(".en") == std::string::npos) out += ".0";
   return out;
 }

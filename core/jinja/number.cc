@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 
 #include "base/decimal.h"
@@ -27,49 +24,6 @@ std::optional<std::string> without_underscores(std::string_view text) {
 }
 
 }  // namespace
-
-std::string float_text(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  char text[40];
-  for (int digits = 0; digits <= 16; ++digits) {
-    std::snprintf(text, sizeof text, "%.*e", digits, value);
-    if (read_decimal(text) == value) break;
-  }
-  // "-1.25e+02": its digits and its exponent.
-  const std::string_view written = text;
-  const size_t e = written.find('e');
-  const int exponent = std::atoi(text + e + 1);
-  std::string digits;
-  for (const char c : written.substr(0, e)) {
-    if (is_digit(c)) digits += c;
-  }
-  std::string out = std::signbit(value) ? "-" : "";
-  const auto count = static_cast<int>(digits.size());
-  if (exponent < -4 || exponent >= 16) {
-    out += digits[0];
-    if (count > 1) out.append(".").append(digits, 1);
-    out += exponent < 0 ? "e-" : "e+";
-    if (std::abs(exponent) < 10) out += '0';
-    return out + std::to_string(std::abs(exponent));
-  }
-  if (exponent < 0)
-    return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-  if (exponent + 1 >= count) {
-    return out + digits + std::string(static_cast<size_t>(exponent + 1 - count), '0') + ".0";
-  }
-  const auto whole = static_cast<size_t>(exponent + 1);
-  return out + digits.substr(0, whole) + "." + digits.substr(whole);
-}
-
-std::string fixed_text(double value, char style, int precision) {
-  const char format[] = {'%', '.', '*', style, '\0'};
-  std::string out(400 + static_cast<size_t>(std::clamp(precision, 0, 1000)), '\0');
-  const int n =
-      std::snprintf(out.data(), out.size(), format, std::clamp(precision, 0, 1000), value);
-  out.resize(n < 0 ? 0 : std::min(static_cast<size_t>(n), out.size() - 1));
-  return out;
-}
 
 std::optional<int64_t> parse_int(std::string_view text, int base) {
   if (text.starts_with('+')) text.remove_prefix(1);

@@ -10,11 +10,6 @@ namespace sluice::jinja {
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The shortest text that reads as the same number: "0.1", "1e+16", "3.0", "nan".
-std::string float_text(double value);
-// Like printf's %.*f, %.*e and %.*g, for any precision up to 1000.
-std::string fixed_text(double value, char style, int precision);
-
 // Of a whole text; an optional sign and digits of the base. No value if it is something else, or
 // doesn't fit.
 std::optional<int64_t> parse_int(std::string_view text, int base);

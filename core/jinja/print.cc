@@ -2,6 +2,8 @@
 #include <cmath>
 #include <string>
 
+#include "base/decimal.h"
+#include "base/format.h"
 #include "base/utf8.h"
 #include "jinja/interpreter.h"
 #include "jinja/number.h"
@@ -78,7 +80,7 @@ class Printer {
         out += std::to_string(value.as_integer());
         break;
       case Kind::number:
-        out += float_text(value.as_double());
+        out += shortest_decimal(value.as_double());
         break;
       case Kind::text:
         run_.work(value.as_text().size() / 32);
@@ -213,7 +215,7 @@ class JsonWriter {
  private:
   void number(double value) {
     if (std::isfinite(value)) {
-      out += float_text(value);
+      out += shortest_decimal(value);
     } else {
       out += std::isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity";
     }
@@ -221,33 +223,7 @@ class JsonWriter {
 
   void quoted(std::string_view text) {
     run_.work(text.size() / 32);
-    out += '"';
-    for (size_t at = 0; at < text.size();) {
-      const Utf8Char c = utf8_decode(text.substr(at));
-      const uint32_t code = c.code_point;
-      constexpr std::string_view kEscaped = "\"\\\n\r\t\b\f";
-      const size_t short_form = kEscaped.find(static_cast<char>(code));
-      if (code < 0x80 && short_form != std::string_view::npos) {
-        out += '\\';
-        out += "\"\\nrtbf"[short_form];
-      } else if (code < 0x20) {
-        escaped(code);
-      } else if (code < 0x80 || !style_.ascii) {
-        out += text.substr(at, c.length);
-      } else if (code < 0x10000) {
-        escaped(code);
-      } else {
-        escaped(0xd800 + ((code - 0x10000) >> 10));
-        escaped(0xdc00 + ((code - 0x10000) & 0x3ff));
-      }
-      at += c.length;
-    }
-    out += '"';
-  }
-
-  void escaped(uint32_t code) {
-    out += "\\u";
-    append_hex(out, code, 4);
+    append_json_text(out, text, style_.ascii);
   }
 
   void line() {

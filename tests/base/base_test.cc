@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -116,6 +117,44 @@ TEST(Decimal, OtherTextsAreNoNumbers) {
   const char* hexadecimal = "0x10";
   EXPECT_EQ(read_decimal(hexadecimal, &end), 0);
   EXPECT_EQ(end, hexadecimal + 1);
+}
+
+TEST(Decimal, WritesWhatPrintfWrites) {
+  std::vector<double> values = {0,      -0.0, 1,      0.5,    1.5,      2.5,   0.05, 0.25,
+                                0.125,  9.5,  9.9995, 99.995, 999999.5, 1e6,   1e-5, 1e-4,
+                                123456, 0.1,  1e22,   1e23,   5e-324,   1e300, -2.5, 0.00099995};
+  values.push_back(std::numeric_limits<double>::max());
+  values.push_back(std::numeric_limits<double>::min());
+  uint64_t state = 1;
+  for (int i = 0; i < 3000; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const double value = std::bit_cast<double>(state);
+    if (std::isfinite(value)) values.push_back(value);
+    values.push_back(static_cast<double>(static_cast<int64_t>(state) >> 34) / 1024);
+  }
+  for (const double value : values) {
+    for (const char style : {'e', 'f', 'g'}) {
+      for (const int precision : {0, 1, 2, 3, 6, 15, 17, 40}) {
+        const char format[] = {'%', '.', '*', style, '\0'};
+        char text[500];
+        std::snprintf(text, sizeof text, format, precision, value);
+        EXPECT_EQ(write_decimal(value, style, precision), text) << style << precision;
+      }
+    }
+    // nlohmann-json finds nearly always the fewest digits.
+    const std::string shortest = shortest_decimal(value, 15);
+    EXPECT_EQ(std::bit_cast<uint64_t>(read_decimal(shortest.c_str())),
+              std::bit_cast<uint64_t>(value));
+    const std::string theirs = nlohmann::json(value).dump();
+    if (shortest.size() >= theirs.size()) {
+      EXPECT_EQ(shortest, theirs);
+    }
+  }
+  EXPECT_EQ(shortest_decimal(1e15), "1000000000000000.0");
+  EXPECT_EQ(shortest_decimal(1e16), "1e+16");
+  EXPECT_EQ(shortest_decimal(-std::numeric_limits<double>::infinity()), "-inf");
+  EXPECT_EQ(shortest_decimal(std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(write_decimal(std::numeric_limits<double>::infinity(), 'f', 3), "inf");
 }
 
 TEST(Half, RoundsToNearestEven) {
