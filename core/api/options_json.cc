@@ -145,23 +145,19 @@ class Builder : public JsonReceiver {
  public:
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
-  bool string(string_t& value) override { return add(std::move(value)); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(size_t) override { return open(Json::object()); }
-  bool start_array(size_t) override { return open(Json::array()); }
-  bool key(string_t& value) override {
+  bool negative_integer(int64_t value) override { return add(value); }
+  bool integer(uint64_t value) override { return add(value); }
+  bool number(double value) override { return add(value); }
+  bool string(std::string value) override { return add(std::move(value)); }
+  bool start_object() override { return open(Json::object()); }
+  bool start_array() override { return open(Json::array()); }
+  bool key(std::string value) override {
     if (open_.size() == 1) option = value;
     open_.back().key = std::move(value);
     return true;
   }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
-  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override {
-    return false;
-  }
 
   Json result;
   std::string option;  // whose value is being read; "" between two

@@ -21,19 +21,16 @@ class Builder : public JsonReceiver {
  public:
   bool null() override { return add(Value::none()); }
   bool boolean(bool value) override { return add(Value::boolean(value)); }
-  bool number_integer(number_integer_t value) override { return add(Value::integer(value)); }
-  bool number_unsigned(number_unsigned_t value) override {
+  bool negative_integer(int64_t value) override { return add(Value::integer(value)); }
+  bool integer(uint64_t value) override {
     return add(value <= INT64_MAX ? Value::integer(static_cast<int64_t>(value))
                                   : Value::number(static_cast<double>(value)));
   }
-  bool number_float(number_float_t value, const string_t&) override {
-    return add(Value::number(value));
-  }
-  bool string(string_t& value) override { return add(Value::text(std::move(value))); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(size_t) override { return open(); }
-  bool start_array(size_t) override { return open(); }
-  bool key(string_t& value) override {
+  bool number(double value) override { return add(Value::number(value)); }
+  bool string(std::string value) override { return add(Value::text(std::move(value))); }
+  bool start_object() override { return open(); }
+  bool start_array() override { return open(); }
+  bool key(std::string value) override {
     open_.back().key = Value::text(std::move(value));
     return true;
   }
@@ -47,14 +44,8 @@ class Builder : public JsonReceiver {
     open_.pop_back();
     return add(Value::list(std::move(level.items)));
   }
-  bool parse_error(size_t position, const std::string&,
-                   const nlohmann::detail::exception&) override {
-    error_at = position;
-    return false;
-  }
 
   Value result;
-  size_t error_at = 0;
   bool too_deep = false;
 
  private:
@@ -102,11 +93,12 @@ class Builder : public JsonReceiver {
 
 Result<Value> value_from_json(std::string_view json) {
   Builder builder;
-  if (parse_json(json, builder)) return std::move(builder.result);
+  size_t error_at = 0;
+  if (parse_json(json, builder, &error_at)) return std::move(builder.result);
   if (builder.too_deep) {
     return fail(Code::invalid_argument, "the JSON nests deeper than ", kMaxDepth, " levels");
   }
-  return fail(Code::invalid_argument, "this is not valid JSON, at byte ", builder.error_at);
+  return fail(Code::invalid_argument, "this is not valid JSON, at byte ", error_at);
 }
 
 }  // namespace sluice
