@@ -49,9 +49,18 @@ KernelList all_kernels() {
   return {kList, static_cast<int>(std::size(kList))};
 }
 
+// The name that the environment gives, or null. A page has none.
+static const char* forced_name() {
+#ifdef __EMSCRIPTEN__
+  return nullptr;
+#else
+  return std::getenv("SLUICE_KERNELS");
+#endif
+}
+
 const Kernels* choose_kernels(std::string_view name) {
   if (name.empty()) {
-    const char* forced = std::getenv("SLUICE_KERNELS");
+    const char* forced = forced_name();
     if (forced != nullptr) name = forced;
   }
   for (const Kernels* kernels : all_kernels()) {
@@ -75,7 +84,7 @@ const char* supported_kernel_names() {
 
 Status check_kernels(std::string_view name) {
   if (choose_kernels(name) != nullptr) return {};
-  const char* forced = name.empty() ? std::getenv("SLUICE_KERNELS") : nullptr;
+  const char* forced = name.empty() ? forced_name() : nullptr;
   return fail(Code::invalid_argument, forced != nullptr ? "SLUICE_KERNELS" : "the option kernels",
               " is '", printable(forced != nullptr ? forced : name),
               "', which names no kernels that run here; those that do are ",
