@@ -125,9 +125,17 @@ Decimal decimal_of(double value) {
   Natural number;
   for (int shift = 48; shift >= 0; shift -= 16)
     number.multiply_and_add(1 << 16, fraction >> shift & 0xffff);
-  for (int i = std::abs(scale); i > 0; --i) number.multiply_and_add(scale < 0 ? 5 : 2, 0);
+  for (int left = std::abs(scale); left > 0;) {
+    uint32_t factor = 1;
+    for (int i = 0; i < 13 && left > 0; ++i, --left) factor *= scale < 0 ? 5 : 2;
+    number.multiply_and_add(factor, 0);
+  }
   Decimal decimal;
-  while (number.width() > 0) decimal.digits += static_cast<char>('0' + number.divide(10));
+  while (number.width() > 0) {
+    uint32_t nine = number.divide(1'000'000'000);
+    for (int i = 0; i < 9; ++i, nine /= 10) decimal.digits += static_cast<char>('0' + nine % 10);
+  }
+  decimal.digits.erase(decimal.digits.find_last_not_of('0') + 1);
   if (decimal.digits.empty()) return {"0", 0};
   std::ranges::reverse(decimal.digits);
   decimal.exponent = static_cast<int>(decimal.digits.size()) - 1 + std::min(scale, 0);
