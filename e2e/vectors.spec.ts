@@ -15,6 +15,12 @@ const FLAVOURS = JSON.parse(
   fs.readFileSync(path.join(ROOT, 'wasm/flavours.json'), 'utf8'),
 ) as Library.Flavour[];
 
+/** Of make_models. */
+const OWN = [
+  ...['bert-q8_0', 'bert-masks-f32', 'nomic-bert-q8_0', 'modern-bert-q8_0'],
+  ...['gemma-embedding-wide-f32', 'lfm2-embed-odd-f32'],
+].map((name) => `${name}.gguf`);
+
 interface Answer {
   tokens: number[];
   pooling: Library.Pooling;
@@ -34,10 +40,12 @@ test("vectors are the program's bits, and near the answers of other programs", a
   page,
   site,
   hub,
+  models,
 }, info) => {
   test.skip(!nativeBuilt, NO_NATIVE);
   const answers = read<Answer[]>('embeddings.json', 'embeddings-more.json');
-  const files = [BUNDLED, ...Object.keys(answers).map((name) => path.join(SHARED, 'tiny', name))];
+  const others = Object.keys(answers).map((name) => path.join(SHARED, 'tiny', name));
+  const files = [BUNDLED, ...OWN.map((name) => models.models.get(name) ?? ''), ...others];
   const texts = [
     'A dog ran home.',
     'Ünïcödé, 東京 and 🦊!',

@@ -20,7 +20,14 @@ const TINY = [
   ...['qwen3moe-f32', 'qwen3moe-q4_0', 'qwen3moe-q4_k_m', 'qwen3moe-odd-bf16'],
 ];
 const ENCODERS = [
-  ...['bert-f32', 'bert-q8_0', 'nomic-bert-f32', 'nomic-bert-q8_0', 'modern-bert-f32', 'modern-bert-q8_0'],
+  ...[
+    'bert-f32',
+    'bert-q8_0',
+    'nomic-bert-f32',
+    'nomic-bert-q8_0',
+    'modern-bert-f32',
+    'modern-bert-q8_0',
+  ],
   ...['gemma-embedding-f32', 'gemma-embedding-q8_0', 'lfm2-embed-f32', 'lfm2-embed-q8_0'],
   ...['bert-masks-f32', 'bert-masks-q8_0', 'bert-odd-f32', 'gemma-embedding-wide-f32'],
   'lfm2-embed-odd-f32',

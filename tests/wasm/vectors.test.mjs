@@ -8,10 +8,12 @@ import path from 'node:path';
 import { test } from 'node:test';
 import {
   BUNDLED,
+  MAKE_MODELS,
   NODE_FLAVOURS,
   PROGRAM,
   ROOT,
   events,
+  files_of,
   lacks,
   load,
   native,
@@ -26,18 +28,22 @@ const TEXTS = [
   'Ünïcödé, 東京 and 🦊!',
   'The cat and the dog are friends, and they play in the garden all day. '.repeat(4),
 ];
+/** Of make_models. */
+const OWN = [
+  ...['bert-q8_0', 'bert-masks-f32', 'nomic-bert-q8_0', 'modern-bert-q8_0'],
+  ...['gemma-embedding-wide-f32', 'lfm2-embed-odd-f32'],
+].map((name) => `${name}.gguf`);
 /** Files that other programs wrote, of all encoders. */
 const OTHERS = path.join(ROOT, '../shared/models/tiny');
 const ENCODERS =
-  /^tiny-((bert|nomic-bert|modern-bert|gemma-embedding)-(f32|q8_0)|distil-f32|(lfm2|qwen3)-embed-f32)\.gguf$/;
+  /^tiny-((bert|nomic-bert|modern-bert|gemma-embedding|distil)-f32|(lfm2|qwen3)-embed-f32)\.gguf$/;
 const others = fs.existsSync(OTHERS)
   ? fs.readdirSync(OTHERS).filter((name) => ENCODERS.test(name))
   : [];
-const FILES = [BUNDLED, ...others.map((name) => path.join(OTHERS, name))];
 /** A folder of Hugging Face with a head for masked words. */
 const MASKED_FOLDER = path.join(ROOT, '../shared/models/hf/bert');
 const POOLINGS = { mean: 1, cls: 2, last: 3 };
-const missing = lacks(PROGRAM, BUNDLED);
+const missing = lacks(PROGRAM, BUNDLED, MAKE_MODELS);
 
 /** A file with these lines. */
 function file_of(lines) {
@@ -87,8 +93,14 @@ function vectors_of({ session }, texts, pooling, dimensions = 0) {
 for (const flavour of NODE_FLAVOURS) {
   test(`${flavour}: vectors as the program's`, { skip: missing }, async (t) => {
     const lines = file_of(TEXTS);
-    if (fs.existsSync(OTHERS)) assert.equal(others.length, 11);
-    for (const file of FILES) {
+    if (fs.existsSync(OTHERS)) assert.equal(others.length, 7);
+    const made = files_of(MAKE_MODELS);
+    const files = [
+      BUNDLED,
+      ...OWN.map((name) => path.join(made, name)),
+      ...others.map((name) => path.join(OTHERS, name)),
+    ];
+    for (const file of files) {
       await t.test(path.basename(file), async () => {
         const threads = flavour.endsWith('-mt') ? 2 : 1;
         const opened = await open_module(flavour, { threads });
