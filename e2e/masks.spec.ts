@@ -12,7 +12,7 @@ const FOLDER = path.join(ROOT, '../shared/models/hf/bert');
 
 class Masks extends AppPage {
   readonly field = this.page.getByLabel('Text with masks');
-  readonly choices = this.page.locator('.choice');
+  readonly choices = this.page.locator('.word-choice');
 
   override async ready(name: string | RegExp = 'Sluice Stories'): Promise<void> {
     await expect(this.modelName).toHaveText(name);
@@ -27,7 +27,7 @@ class Masks extends AppPage {
   }
 
   choicesFor(mask: number): Locator {
-    return this.page.locator('.mask-choices').nth(mask).locator('.choice');
+    return this.page.locator('.mask-choices').nth(mask).locator('.word-choice');
   }
 }
 
@@ -53,7 +53,7 @@ test('words are found for each mask, chosen, and taken back', async ({ masks, pa
   await expect(page).toHaveURL(/view=write/);
   await masks.find('the [MASK] of the [MASK] .', 2);
   await expect(masks.choicesFor(0)).toHaveCount(5);
-  await expect(masks.choicesFor(0).first().locator('.choice-share')).toHaveText(
+  await expect(masks.choicesFor(0).first().locator('.word-share')).toHaveText(
     /^[\d.<]+ ?[\d.]* %$/,
   );
   const status = page.locator('#app > [role=status]');

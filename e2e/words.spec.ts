@@ -198,7 +198,7 @@ for (const [locale, german] of [
       await page.locator('.coming .load-buttons button').last().click();
       await reader.close();
 
-      await page.locator('.view-button').last().click();
+      await page.locator('.view-button').nth(1).click();
       await expect(page.locator('.composer .primary')).toBeEnabled();
       await reader.reads('the writing view');
       await page.locator('#prompt').fill('42');

@@ -75,7 +75,7 @@ export function Masks() {
               class="quiet"
               disabled={busy.value}
               onClick={() => {
-                focusSoon('.choice', '#prompt');
+                focusSoon('.word-choice', '#prompt');
                 takeBack();
               }}
             >
@@ -160,7 +160,7 @@ function Filled({ text, masks }: { text: string; masks: Choice[][] }) {
   useEffect(() => {
     const { activeElement } = document;
     if (activeElement === null || activeElement === document.body)
-      heading.current?.querySelector<HTMLElement>('.choice')?.focus({ preventScroll: true });
+      heading.current?.querySelector<HTMLElement>('.word-choice')?.focus({ preventScroll: true });
   }, [text]);
   const several = masks.length > 1;
   return (
@@ -183,10 +183,10 @@ function Filled({ text, masks }: { text: string; masks: Choice[][] }) {
           <ul aria-labelledby={`mask-${mask}`}>
             {choices.map((choice) => (
               <li key={`${choice.word} ${choice.joins}`}>
-                <button type="button" class="choice" onClick={() => choose(mask, choice)}>
-                  <bdi class="choice-word">{(choice.joins ? '…' : '') + choice.word}</bdi>
-                  <span class="choice-share">{share(choice.probability)}</span>
-                  <span class="choice-bar" aria-hidden="true">
+                <button type="button" class="word-choice" onClick={() => choose(mask, choice)}>
+                  <bdi class="word-text">{(choice.joins ? '…' : '') + choice.word}</bdi>
+                  <span class="word-share">{share(choice.probability)}</span>
+                  <span class="word-bar" aria-hidden="true">
                     <span style={{ width: `${Math.round(100 * choice.probability)}%` }} />
                   </span>
                 </button>
