@@ -193,17 +193,19 @@ template <F (*kLoad)(const uint8_t*), int kBytes, int kTokens>
 [[gnu::noinline]] void float_tile(const uint8_t* strip, const float* x, int64_t cols, float* out,
                                   int64_t out_stride) {
   constexpr int kVecs = kTokens > 1 && kVectors > 2 ? 2 : kVectors;
+  // As wide as a pointer: in wasm, 64-bit indexes take an eighth of the time.
+  const auto stride = static_cast<intptr_t>(cols);
   for (int v0 = 0; v0 < kVectors; v0 += kVecs) {
     F acc[kTokens][kVecs] = {};
     const uint8_t* w = strip + v0 * kLanes * kBytes;
-    for (int64_t k = 0; k < cols; ++k, w += 16 * kBytes) {
+    for (const float* at = x; at < x + cols; ++at, w += 16 * kBytes) {
       F weight[kVecs];
       SLUICE_UNROLL
       for (int v = 0; v < kVecs; ++v) weight[v] = kLoad(w + v * kLanes * kBytes);
       SLUICE_UNROLL
       for (int t = 0; t < kTokens; ++t) {
         SLUICE_UNROLL
-        for (int v = 0; v < kVecs; ++v) acc[t][v] = acc[t][v] + weight[v] * x[t * cols + k];
+        for (int v = 0; v < kVecs; ++v) acc[t][v] = acc[t][v] + weight[v] * at[t * stride];
       }
     }
     for (int t = 0; t < kTokens; ++t) {
