@@ -301,9 +301,10 @@ class Session {
                      const ReplyFormat& format, int64_t thinking_tokens = -1,
                      std::optional<std::chrono::steady_clock::time_point> asked = {});
   // Begins to compute the logits [n_vocab] of the last of `ids`, or of each with all_positions.
-  // Each pass computes `batch` tokens (0: all; a model that writes no text has one pass). All ids are computed; they are the session's tokens
-  // afterwards. Fails as start() does. The logits of all positions take 4 * n_vocab bytes for each:
-  // say so when the model is loaded (LoadOptions::logit_positions). They are freed by the next run.
+  // Each pass computes `batch` tokens (0: all; a model that writes no text has one pass). All ids
+  // are computed; they are the session's tokens afterwards. Fails as start() does. The logits of
+  // all positions take 4 * n_vocab bytes for each: say so when the model is loaded
+  // (LoadOptions::logit_positions). They are freed by the next run.
   Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
   // The same for other results, or several (session/results.h says which there are). Also fails
   // with invalid_argument for positions or layers that aren't there, and with unsupported_model if

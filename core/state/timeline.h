@@ -1,5 +1,5 @@
-// What a session remembers: its tokens and, for each layer, the state of their past. (One for passes
-// that nothing comes after has only what a layer needs while it is computed.)
+// What a session remembers: its tokens and, for each layer, the state of their past. (One for
+// passes that nothing comes after has only what a layer needs while it is computed.)
 //
 // Only this folder and the steps (pass/steps.cc) know the kinds of state. All above go by tokens:
 // they ask from where a pass can go on (reach), frame each pass by begin() and commit() or

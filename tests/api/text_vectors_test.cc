@@ -1,6 +1,4 @@
 // Tests of what becomes of vectors, and of the prompts of embedding models.
-#include "api/vectors.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "api/embedding_prompts.h"
+#include "api/vectors.h"
 
 namespace sluice {
 namespace {

@@ -44,9 +44,9 @@ class Conversion {
   HfConfig config;
   const std::string architecture;
   Gguf gguf;
-  std::vector<Recipe> recipes;           // of gguf.tensors
-  std::vector<std::string> remarks;      // what a user should know of the result
-  std::optional<Pooling> pooling;  // of the folder, if it makes one vector of a text
+  std::vector<Recipe> recipes;       // of gguf.tensors
+  std::vector<std::string> remarks;  // what a user should know of the result
+  std::optional<Pooling> pooling;    // of the folder, if it makes one vector of a text
 
   // --- keys ----------------------------------------------------------------------------------
   // "llama.block_count"
