@@ -1,11 +1,13 @@
-// Fuzzes the JSON of options and events. Options from any bytes are parsed or refused with
-// invalid_argument, and events with any text are written as valid JSON.
+// Fuzzes the JSON of options and events. The core's parser takes what nlohmann-json takes. Options
+// from any bytes are parsed or refused with invalid_argument, and events with any text are written
+// as valid JSON.
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "api/json.h"
+#include "chat/parse_json.h"
 #include "options/rows.h"
 
 namespace {
@@ -22,6 +24,27 @@ Json written(const std::string& text) {
   require(json.is_object());
   require(text.find('\n') == std::string::npos);
   return json;
+}
+
+struct TakesAll final : JsonReceiver {
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool negative_integer(int64_t) override { return true; }
+  bool integer(uint64_t) override { return true; }
+  bool number(double) override { return true; }
+  bool string(std::string) override { return true; }
+  bool start_object() override { return true; }
+  bool key(std::string) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array() override { return true; }
+  bool end_array() override { return true; }
+};
+
+void compare_parsers(std::string_view text) {
+  // nlohmann-json takes a byte 0 as the end of the text.
+  if (text.find('\0') != std::string_view::npos) return;
+  TakesAll takes_all;
+  require(parse_json(text, takes_all) == Json::accept(text));
 }
 
 void read_options(std::string_view text) {
@@ -65,6 +88,7 @@ void check_events(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  compare_parsers(text);
   read_options(text);
   check_events(text);
   return 0;
