@@ -1,7 +1,7 @@
 // The model as its layers: what each cell of the picture shows, and what is said of it in words.
 import type { SlotView, WeightsView } from '@sluice/engine';
 import { bytes, ofWhole } from '../format';
-import { t } from '../texts';
+import { layersTexts } from './layers-texts';
 
 /** The least width of a cell with the gap beside it, in pixels. */
 const LEAST_PITCH = 7;
@@ -86,7 +86,7 @@ export function summaryOf({ slots }: WeightsView): Summary {
 
 /** What the cells are, from first to last: embedding, 30 layers, head in 4 parts. */
 export function partsOf({ slots }: WeightsView): string {
-  const words = t.value.model.layers;
+  const words = layersTexts.value;
   const many = (kind: SlotView['kind']): number => slots.filter((s) => s.kind === kind).length;
   const heads = many('head');
   return [
@@ -104,7 +104,7 @@ export function partsOf({ slots }: WeightsView): string {
  * reader can say each change. `coming`: as above.
  */
 export function inWords(view: WeightsView, coming = false): string {
-  const words = t.value.model.layers;
+  const words = layersTexts.value;
   const { layers, ready, again, layersAgain, bytesAgain, settled } = summaryOf(view);
   if (layers === 0) return '';
   if (again === 0) {
@@ -125,7 +125,7 @@ export function inWords(view: WeightsView, coming = false): string {
 export function slotInWords({ slots }: WeightsView, index: number): string {
   const slot = slots[index];
   if (slot === undefined) return '';
-  const words = t.value.model.layers;
+  const words = layersTexts.value;
   const { kind, reread, arrived } = slot;
   const state = shownState(slot);
   const alike = slots.filter((other) => other.kind === kind);

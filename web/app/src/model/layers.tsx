@@ -4,8 +4,8 @@ import type { WeightsView } from '@sluice/engine';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytes, milliseconds, ofWhole } from '../format';
-import { t } from '../texts';
 import { cellsOf, columnsFor, inWords, isWhole, partsOf, slotInWords, summaryOf } from './cells';
+import { layersTexts } from './layers-texts';
 import { Pacer } from '../pacer';
 import { loading, model, resting, stats, weights } from './state';
 import { run } from '../run';
@@ -172,7 +172,7 @@ function Words() {
 /** The picture of the model: a basin for each part of its weights, in the order of execution, and how full it is. */
 export function Layers() {
   const parts = useComputed(() => (drawn.value === null ? '' : partsOf(drawn.value)));
-  const { title, legend } = t.value.model.layers;
+  const { title, legend } = layersTexts.value;
   return (
     <section class="layers" aria-label={title}>
       <p class="layers-parts">{parts}</p>
@@ -214,7 +214,7 @@ function Facts() {
     const perSecond = Math.max(rest, own);
     return perSecond > 0 ? `${bytes(perSecond)}/s` : NONE;
   };
-  const words = t.value.model.layers;
+  const words = layersTexts.value;
   return (
     <dl class="layers-facts">
       <Fact label={words.network} of={rate(true)} />

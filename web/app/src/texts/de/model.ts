@@ -1,11 +1,9 @@
 // The German of ../en/model.ts.
 import { errors } from './errors';
-import { layers } from './layers';
 import type { model as english } from '../en/model';
 
 export const model: typeof english = {
   errors: errors,
-  layers: layers,
 
   chip: {
     label: 'Modell',

@@ -1,10 +1,8 @@
 // Models: the chip, the sheet, loads, what is kept.
 import { errors } from './errors';
-import { layers } from './layers';
 
 export const model = {
   errors: errors,
-  layers: layers,
 
   chip: {
     label: 'Model',
