@@ -72,7 +72,7 @@ function readSettings(
 export function readFragment(fragment: string, base: string): FragmentState {
   const params = new URLSearchParams(fragment.replace(/^#/, ''));
   const ignored: string[] = [];
-  const { ignored: words } = t.value.writing;
+  const { ignored: words } = t.value.page;
 
   const given = params.get('prompt');
   const prompt = given === null ? DEFAULT_PROMPT : cleanPrompt(given);

@@ -55,7 +55,7 @@ export function openFiles(files: File[], handles?: Handles): void {
   const source = oneModel(files, handles);
   if (source === null) {
     const { title } = t.peek().model.errors.invalid_argument;
-    const own = t.peek().writing.severalModels;
+    const own = t.peek().page.severalModels;
     tell({ ...ownFinding('invalid_argument', own), title, advice: '' }, null);
     return;
   }

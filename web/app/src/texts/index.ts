@@ -4,7 +4,6 @@ import { model } from './en/model';
 import { page } from './en/page';
 import { settings } from './en/settings';
 import { talk } from './en/talk';
-import { writing } from './en/writing';
 import { inLanguage } from './language';
 
 export { LANGUAGES, browserLanguage, chosenLanguage, language, type Language } from './language';
@@ -12,11 +11,10 @@ export { LANGUAGES, browserLanguage, chosenLanguage, language, type Language } f
 const rooms = {
   ...{ model: inLanguage('model', model), page: inLanguage('page', page) },
   ...{ settings: inLanguage('settings', settings), talk: inLanguage('talk', talk) },
-  writing: inLanguage('writing', writing),
 };
 
 /** `t.value.talk.send` */
 export const t = computed(() => ({
-  ...{ model: rooms.model.value, page: rooms.page.value, settings: rooms.settings.value },
-  ...{ talk: rooms.talk.value, writing: rooms.writing.value },
+  ...{ model: rooms.model.value, page: rooms.page.value },
+  ...{ settings: rooms.settings.value, talk: rooms.talk.value },
 }));

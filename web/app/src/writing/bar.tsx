@@ -4,9 +4,9 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { digits, readingFacts, tokens } from '../format';
 import { stats } from '../model/state';
 import { reading, run, stop } from '../run';
-import { t } from '../texts';
 import { following, toTheEnd } from './follow';
 import { writingNow, written } from './state';
+import { writingTexts } from './texts';
 
 /** The progress of a text, Stop, and "To the end", shown while Write's place or the end of the text is out of view. */
 export function Bar() {
@@ -37,7 +37,7 @@ function ShownBar() {
     },
     [],
   );
-  const words = t.value.writing;
+  const words = writingTexts.value;
   return (
     <section class="bar" aria-label={words.bar} ref={bar}>
       <p class="bar-state">{state()}</p>
@@ -57,11 +57,11 @@ function ShownBar() {
 export function progressInWords(): string {
   const amount = tokens(written.value?.tokens ?? 0);
   const rate = stats.value?.tokensPerSecond ?? 0;
-  return rate > 0 ? t.value.writing.tokensAt(amount, digits(rate)) : amount;
+  return rate > 0 ? writingTexts.value.tokensAt(amount, digits(rate)) : amount;
 }
 
 function state(): ComponentChildren {
-  const words = t.value.writing;
+  const words = writingTexts.value;
   switch (run.value) {
     case 'waiting':
       return words.waiting;
@@ -77,7 +77,7 @@ function Prompt() {
   const [counted = '', ...more] = reading.value === null ? [] : readingFacts(reading.value);
   return (
     <>
-      {t.value.writing.promptSoFar(counted)}
+      {writingTexts.value.promptSoFar(counted)}
       <span class="bar-more">{more.map((fact) => ` · ${fact}`)}</span>
     </>
   );

@@ -3,9 +3,10 @@ import { canWrite } from '../model/makes';
 import { openSheet } from '../model/open';
 import { canTalk } from '../page/view';
 import { busy } from '../run';
-import { language, t } from '../texts';
+import { language } from '../texts';
 import { OPENINGS, STORIES } from './openings';
 import { prompt, write } from './state';
+import { writingTexts } from './texts';
 
 /** Whether the model knows nothing but English stories. */
 function tellsStories(): boolean {
@@ -15,7 +16,7 @@ function tellsStories(): boolean {
 
 /** What stands where the text will be: how to begin, and what the model can't do. */
 export function Blank() {
-  const words = t.value.writing;
+  const words = writingTexts.value;
   const stories = tellsStories();
   const openings = stories ? STORIES : OPENINGS[language.value];
   return (

@@ -10,16 +10,16 @@ import { command } from '../page/shortcuts';
 import { chooseView } from '../page/view';
 import { busy, run, stop } from '../run';
 import { SettingsButton } from '../settings/button';
-import { t } from '../texts';
 import { progressInWords } from './bar';
 import { Reading } from './reading';
 import { prompt, write, writingNow, written } from './state';
+import { writingTexts } from './texts';
 
 /** Whether the browser itself makes a field as high as its text. */
 const grows = CSS.supports('field-sizing', 'content');
 
 export function Composer() {
-  const words = t.value.writing;
+  const words = writingTexts.value;
   return (
     <form
       class="composer"
@@ -85,7 +85,7 @@ function Field() {
 
 /** The present state, in one line beside the button. */
 function Status() {
-  const words = t.value.writing;
+  const words = writingTexts.value;
   if (busy.value && !writingNow.value) return <p class="state">{words.answering}</p>;
   switch (run.value) {
     case 'waiting':

@@ -8,13 +8,14 @@ import { settings } from '../settings/settings';
 import { t } from '../texts';
 import { shareOf } from './share';
 import { again, further, goOn, isByModel, written, type Written } from './state';
+import { writingTexts } from './texts';
 
 /** How the text ended, and what can be done with it now. */
 export function Ending() {
   const so = written.value;
   const said = useSignal<{ of: Written; text: string } | null>(null);
   if (so === null || so.text === '') return null;
-  const words = t.value.writing;
+  const words = writingTexts.value;
   return (
     <div class="ending">
       <p class="state how">
@@ -67,7 +68,7 @@ function leave(button: HTMLElement): void {
 
 function How(so: Written) {
   const { finish, seed, by } = so;
-  const words = t.value.writing;
+  const words = writingTexts.value;
   return (
     <span>
       {words.ended(words.endings[finish ?? 'failed'], tokens(so.tokens))}
@@ -83,7 +84,7 @@ function How(so: Written) {
 
 function KeepSeed({ seed }: Pick<Written, 'seed'>) {
   if (seed === null || settings.value.seed !== null) return null;
-  const { keepSeed, seedKept } = t.value.writing;
+  const { keepSeed, seedKept } = writingTexts.value;
   return (
     <button
       type="button"
@@ -106,7 +107,7 @@ async function copy(
   link: boolean,
   said: Signal<{ of: Written; text: string } | null>,
 ): Promise<void> {
-  const words = t.value.writing;
+  const words = writingTexts.value;
   const tell = (text: string): void => {
     said.value = { of: so, text };
     announcement.value = text;

@@ -6,11 +6,12 @@ import { CopyButton } from '../page/copy-button';
 import { focusSoon } from '../page/focus';
 import { MAX_PROMPT } from '../page/fragment';
 import { busy, run, stop } from '../run';
-import { language, t } from '../texts';
+import { language } from '../texts';
 import { MASK, before, choose, fill, filling, parts, takeBack, type Choice } from './masks-state';
 import { masksTexts } from './masks-texts';
 import { MASKED } from './openings';
 import { prompt } from './prompt';
+import { writingTexts } from './texts';
 
 /** The writing view of a model that fills in masked words: a text with masks, and words to choose from. */
 export function Masks() {
@@ -64,7 +65,7 @@ export function Masks() {
             class={busy.value ? 'primary stop' : 'primary'}
             disabled={busy.value ? run.value === 'stopping' : !masked}
           >
-            {busy.value ? t.value.writing.stop : words.fill}
+            {busy.value ? writingTexts.value.stop : words.fill}
           </button>
           <button type="button" class="secondary" onClick={insert}>
             {words.insert(MASK)}
@@ -112,7 +113,7 @@ function Whole({ masked }: { masked: boolean }) {
       ) : (
         <div class="masks-done">
           <p class="note">{words.done}</p>
-          <CopyButton label={t.value.writing.copy} text={() => prompt.peek()} />
+          <CopyButton label={writingTexts.value.copy} text={() => prompt.peek()} />
         </div>
       )}
     </>
@@ -125,7 +126,7 @@ function Examples() {
     <div class="blank">
       <p class="empty">{words.empty(MASK)}</p>
       <p class="label" id="examples-label">
-        {t.value.writing.openings}
+        {writingTexts.value.openings}
       </p>
       <ul class="openings" aria-labelledby="examples-label">
         {MASKED[language.value].map((text) => (

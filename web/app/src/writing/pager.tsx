@@ -1,7 +1,7 @@
 import { count } from '../format';
 import { busy } from '../run';
-import { t } from '../texts';
 import { show, texts } from './state';
+import { writingTexts } from './texts';
 
 /** Leads through the texts of this visit; the arrow keys do, too, while it has the focus. */
 export function Pager() {
@@ -9,7 +9,7 @@ export function Pager() {
   // A text that is being written, or stayed empty, is not among them yet.
   const length = Math.max(all.length, at + 1);
   if (all.length === 0 || length < 2) return null;
-  const words = t.value.writing;
+  const words = writingTexts.value;
   return (
     <div
       class="pager"

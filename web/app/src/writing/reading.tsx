@@ -1,12 +1,12 @@
 import type { PromptProgress } from '@sluice/engine';
 import { readingFacts } from '../format';
 import { reading } from '../run';
-import { t } from '../texts';
+import { writingTexts } from './texts';
 
 /** How far the prompt is. */
 export function Reading() {
   const progress = reading.value;
-  if (progress === null) return <p class="state">{t.value.writing.reading}</p>;
+  if (progress === null) return <p class="state">{writingTexts.value.reading}</p>;
   return <Long {...progress} />;
 }
 
@@ -15,7 +15,7 @@ function Long(progress: PromptProgress) {
   return (
     <div class="state reading-progress">
       <div>
-        <label for="prompt-progress">{t.value.writing.reading}</label>
+        <label for="prompt-progress">{writingTexts.value.reading}</label>
         <span>{facts}</span>
       </div>
       <progress id="prompt-progress" max={progress.total} value={progress.computed}>

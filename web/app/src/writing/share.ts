@@ -1,7 +1,7 @@
 // A link that writes a text again.
 import { MAX_PROMPT, settingsFrom, writeFragment } from '../page/fragment';
-import { t } from '../texts';
 import type { Written } from './kept-texts';
+import { writingTexts } from './texts';
 
 export interface Share {
   /** The fragment, without '#'; null: there can be no link. */
@@ -15,7 +15,7 @@ export interface Share {
  * stood there when the last run began.
  */
 export function shareOf({ prompt, text, begun, seed, by, settings }: Written): Share {
-  const words = t.value.writing;
+  const words = writingTexts.value;
   const from = prompt + text.slice(0, begun);
   if (from.length > MAX_PROMPT) return { fragment: null, without: words.linkWithoutPrompt };
   const fragment = writeFragment({

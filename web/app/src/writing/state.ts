@@ -11,12 +11,12 @@ import { settingsText } from '../page/fragment';
 import { begin, busy } from '../run';
 import { settings } from '../settings/settings';
 import { sampling } from '../settings/use';
-import { t } from '../texts';
 import { prompt } from './prompt';
 import { bounded, fromJson, toJson, type By, type Texts, type Written } from './kept-texts';
 
 export { prompt };
 export type { Written } from './kept-texts';
+import { writingTexts } from './texts';
 
 /** The text that is shown: the prompt it continues, what came so far, and how it ended. */
 export const written = signal<Written | null>(null);
@@ -183,7 +183,7 @@ function start(so: Written, from: string, place: number): void {
 }
 
 async function wrote(by: Engine, from: string, signal: AbortSignal): Promise<void> {
-  announcement.value = t.value.writing.writing;
+  announcement.value = writingTexts.value.writing;
   const text = by.generate(from, {
     ...sampling(settings.value),
     signal,
@@ -208,7 +208,7 @@ function ended(text: Written): void {
 /** `finish`: null if it failed, which the reader is told elsewhere. */
 function announce(finish: Finish | null): void {
   if (finish === null) return;
-  const { done, stopped } = t.value.writing;
+  const { done, stopped } = writingTexts.value;
   const amount = tokens(written.value?.tokens ?? 0);
   announcement.value = (finish === 'aborted' ? stopped : done)(amount);
 }

@@ -1,12 +1,12 @@
 import { effect, untracked, useComputed, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { run } from '../run';
-import { t } from '../texts';
 import { Blank } from './blank';
 import { Ending } from './ending';
 import { follow, keepUp, toTheEnd } from './follow';
 import { Pager } from './pager';
 import { writingNow, written } from './state';
+import { writingTexts } from './texts';
 
 const still = window.matchMedia('(prefers-reduced-motion: reduce)');
 
@@ -85,7 +85,7 @@ export function Text() {
       <div class="water" aria-hidden="true" />
       <div class="text-head">
         <h2 class="label" id="text-heading" tabIndex={-1}>
-          {t.value.writing.text}
+          {writingTexts.value.text}
         </h2>
         <Pager />
       </div>

@@ -42,6 +42,14 @@ export const page: typeof english = {
   partMissing: 'Dieser Teil der Seite konnte nicht heruntergeladen werden.',
   fetchPart: 'Noch einmal versuchen',
 
+  ignored: {
+    longPrompt: (most) => `nur die ersten ${most} Zeichen wurden genommen`,
+    address: 'keine http-, https- oder hf-Adresse',
+    view: 'weder write noch talk noch find',
+  },
+  severalModels:
+    'diese Dateien sind mehrere Modelle; wähle eine Datei oder alle Teile eines geteilten Modells',
+
   footer: {
     use: 'In der eigenen Seite verwenden',
     packs: 'im Quelltext macht das Paket; ein Bundler ist nicht nötig.',

@@ -50,14 +50,6 @@ export const writing: typeof english = {
   finds: (name) => `${name} schreibt nichts: Es findet Stellen in Dateien.`,
   findWith: 'Zu Finden',
 
-  ignored: {
-    longPrompt: (most) => `nur die ersten ${most} Zeichen wurden genommen`,
-    address: 'keine http-, https- oder hf-Adresse',
-    view: 'weder write noch talk noch find',
-  },
-  severalModels:
-    'diese Dateien sind mehrere Modelle; wähle eine Datei oder alle Teile eines geteilten Modells',
-
   pager: 'Texte dieses Besuchs',
   place: (n, all) => `${n} von ${all}`,
   previous: 'Früherer Text',

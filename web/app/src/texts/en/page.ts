@@ -42,6 +42,15 @@ export const page = {
   partMissing: 'This part of the page could not be fetched.',
   fetchPart: 'Try again',
 
+  /** What of a link could not be used; the name of the part stands before. */
+  ignored: {
+    longPrompt: (most: number) => `only its first ${most} characters were taken`,
+    address: 'not an http, https or hf address',
+    view: 'neither write, talk nor find',
+  },
+  severalModels:
+    'these files are several models; choose one file, or all the parts of one split model',
+
   /** At the page's end. */
   footer: {
     use: 'Use this in your page',

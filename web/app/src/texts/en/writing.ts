@@ -50,15 +50,6 @@ export const writing = {
   finds: (name: string) => `${name} writes nothing: it finds passages in files.`,
   findWith: 'To Find',
 
-  /** What of a link could not be used; the name of the part stands before. */
-  ignored: {
-    longPrompt: (most: number) => `only its first ${most} characters were taken`,
-    address: 'not an http, https or hf address',
-    view: 'neither write, talk nor find',
-  },
-  severalModels:
-    'these files are several models; choose one file, or all the parts of one split model',
-
   pager: 'Texts of this visit',
   place: (n: string, all: string) => `${n} of ${all}`,
   previous: 'Earlier text',
