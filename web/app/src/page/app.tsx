@@ -11,7 +11,7 @@ import { DropTarget } from './drop-target';
 import { Header } from './header';
 import { Notices } from './notices';
 import { Later, LaterFind, LaterWriting, parts, writingParts } from './parts';
-import { Shortcuts, onKey, toTheField } from './shortcuts';
+import { onKey, shortcutsOpen, toTheField } from './shortcuts';
 import { view } from './view';
 
 export function App() {
@@ -50,7 +50,9 @@ export function App() {
       <Dialog open={settingsOpen} title={t.value.settings.title} kind="side">
         <Later>{({ Settings }) => <Settings />}</Later>
       </Dialog>
-      <Shortcuts />
+      <Dialog open={shortcutsOpen} title={t.value.page.shortcuts}>
+        <Later>{({ ShortcutList }) => <ShortcutList />}</Later>
+      </Dialog>
       <DropTarget />
     </>
   );

@@ -162,4 +162,20 @@ export const settingsRoom: typeof english = {
       'Diese Seite ist nicht von anderen Ursprüngen isoliert (cross-origin isolated), deshalb gibt ihr der Browser keinen Speicher, den Threads teilen könnten. Der Text ist derselbe, nur langsamer. Um das zu ändern, muss der Server diese Kopfzeilen senden:',
     and: 'und',
   },
+  /** What the keys of the list of shortcuts do. */
+  keys: {
+    send: 'Die Nachricht senden',
+    write: 'Den Text schreiben',
+    find: 'Stellen finden',
+    hits: 'Von Stelle zu Stelle',
+    line: 'Eine neue Zeile in der Nachricht',
+    stop: 'Anhalten',
+    new: 'Neues Gespräch',
+    search: 'In den Gesprächen suchen',
+    edit: 'Die letzte Nachricht ändern (im leeren Feld)',
+    field: 'Ins Feld',
+    model: 'Modelle',
+    settings: 'Einstellungen',
+    list: 'Diese Liste',
+  },
 };

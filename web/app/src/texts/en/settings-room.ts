@@ -156,4 +156,20 @@ export const settingsRoom = {
       'This page isn’t cross-origin isolated, so the browser gives it no memory that threads could share. The text is the same, only slower. To change that, its server has to send the headers',
     and: 'and',
   },
+  /** What the keys of the list of shortcuts do. */
+  keys: {
+    send: 'Send the message',
+    write: 'Write the text',
+    find: 'Find passages',
+    hits: 'From passage to passage',
+    line: 'A new line in the message',
+    stop: 'Stop',
+    new: 'New conversation',
+    search: 'Search the conversations',
+    edit: 'Edit the last message (in an empty field)',
+    field: 'To the field',
+    model: 'Models',
+    settings: 'Settings',
+    list: 'This list',
+  },
 };

@@ -6,10 +6,9 @@ import { openSheet } from '../model/open';
 import { busy, stop } from '../run';
 import { openSettings } from '../settings/open';
 import { t } from '../texts';
-import { Dialog } from './dialog';
 import { focusNow, focusSoon } from './focus';
 import { fetchWriting, newConversation } from './parts';
-import { chosenView, view, type View } from './view';
+import { chosenView, view } from './view';
 
 /** Whether the list of shortcuts is open. */
 export const shortcutsOpen = signal(false);
@@ -57,49 +56,4 @@ export function onKey(event: KeyboardEvent): void {
   else if (key === '/' && !held && !types(event.target)) toTheField();
   else return;
   if (key !== 'Escape') event.preventDefault();
-}
-
-/** The keys that do something in the view that is open. */
-export function Shortcuts() {
-  const { page } = t.value;
-  const { shift, enter } = page.keys;
-  const held = command();
-  const ofViews: Record<View, [string[], string][]> = {
-    talk: [
-      [[enter], page.shortcutSend],
-      [[shift, enter], page.shortcutLine],
-      [['↑'], page.shortcutEdit],
-    ],
-    write: [[[held, enter], page.shortcutWrite]],
-    find: [
-      [[enter], page.shortcutFind],
-      [['↑', '↓'], page.shortcutHits],
-    ],
-  };
-  const rows: [string[], string][] = [
-    ...ofViews[view.value],
-    [['Esc'], page.shortcutStop],
-    [['/'], page.shortcutField],
-    [[held, shift, 'O'], page.shortcutNew],
-    [[held, 'K'], page.shortcutSearch],
-    [[held, 'M'], page.shortcutModel],
-    [[held, ','], page.shortcutSettings],
-    [['?'], page.shortcutList],
-  ];
-  return (
-    <Dialog open={shortcutsOpen} title={page.shortcuts}>
-      <dl class="shortcuts">
-        {rows.map(([keys, what]) => (
-          <div key={what}>
-            <dt>
-              {keys.map((name) => (
-                <kbd key={name}>{name}</kbd>
-              ))}
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
-    </Dialog>
-  );
 }

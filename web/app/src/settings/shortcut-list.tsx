@@ -1,0 +1,47 @@
+import { command } from '../page/shortcuts';
+import { view, type View } from '../page/view';
+import { t } from '../texts';
+import { roomTexts } from './texts';
+
+/** The keys that do something in the view that is open. */
+export function ShortcutList() {
+  const { shift, enter } = t.value.page.keys;
+  const { keys } = roomTexts.value;
+  const held = command();
+  const ofViews: Record<View, [string[], string][]> = {
+    talk: [
+      [[enter], keys.send],
+      [[shift, enter], keys.line],
+      [['↑'], keys.edit],
+    ],
+    write: [[[held, enter], keys.write]],
+    find: [
+      [[enter], keys.find],
+      [['↑', '↓'], keys.hits],
+    ],
+  };
+  const rows: [string[], string][] = [
+    ...ofViews[view.value],
+    [['Esc'], keys.stop],
+    [['/'], keys.field],
+    [[held, shift, 'O'], keys.new],
+    [[held, 'K'], keys.search],
+    [[held, 'M'], keys.model],
+    [[held, ','], keys.settings],
+    [['?'], keys.list],
+  ];
+  return (
+    <dl class="shortcuts">
+      {rows.map(([names, what]) => (
+        <div key={what}>
+          <dt>
+            {names.map((name) => (
+              <kbd key={name}>{name}</kbd>
+            ))}
+          </dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
