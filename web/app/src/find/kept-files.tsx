@@ -2,9 +2,9 @@
 import { signal } from '@preact/signals';
 import { refresh } from '../model/kept';
 import { Removal } from '../model/removal';
-import { t } from '../texts';
 import { openStore } from './store';
 import { findTexts } from './texts';
+import { keptTexts } from '../model/kept-texts';
 
 /** How many files there are, and their bytes. */
 export const keptFiles = signal({ files: 0, bytes: 0 });
@@ -41,7 +41,7 @@ export function FilesRow() {
       <p class="kept-name">{words.kept}</p>
       <p class="note">{words.keptFacts(files, size)}</p>
       <Removal
-        label={t.value.model.kept.remove}
+        label={keptTexts.value.remove}
         of={words.kept}
         question={words.removeAllQuestion}
         remove={removeFiles}

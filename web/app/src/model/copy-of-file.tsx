@@ -2,7 +2,6 @@
 import { bytes, ofWhole } from '../format';
 import { focusSoon } from '../page/focus';
 import { openFiles } from '../page/link';
-import { t } from '../texts';
 import { cancelCopy, canCopy, copies, copying, copyOf, keepCopy, removeCopy } from './copies';
 import { type Copy } from './copies';
 import { copyTexts } from './copy-texts';
@@ -13,6 +12,7 @@ import { closeSheet } from './open';
 import { Removal } from './removal';
 import { refOf, type Source } from './source';
 import { loading, model } from './state';
+import { keptTexts } from './kept-texts';
 
 /** Offers to keep a copy of the model in use. */
 export function KeepCopy({ source }: { source: Source | undefined }) {
@@ -65,7 +65,7 @@ function Trouble({ of }: { of: string }) {
 /** A copy in the list of what is kept. */
 export function CopyRow({ copy }: { copy: Copy }) {
   const { ref, name } = copy;
-  const words = t.value.model.kept;
+  const words = keptTexts.value;
   const current = model.value?.source;
   const inUse = current?.kind === 'files' && refOf(current) === ref;
   const facts = [bytes(copy.bytes), copyTexts.value.isCopy, inUse ? words.inUse : ''];

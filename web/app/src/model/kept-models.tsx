@@ -27,6 +27,7 @@ import { usePart } from './load-buttons';
 import { Removal } from './removal';
 import { speedShort } from './speed';
 import { loading, model as currentModel, open, paused } from './state';
+import { keptTexts } from './kept-texts';
 
 /** What is kept on this device: the models that were fetched, and the files of Find, with what can be done with them. */
 export function KeptModels() {
@@ -43,7 +44,7 @@ export function KeptModels() {
     ofFiles;
   const count = all.length + own.length;
   const trouble = refused.value;
-  const words = t.value.model.kept;
+  const words = keptTexts.value;
   const left = room.value === null ? '' : words.room(bytes(room.value));
   return (
     <section class="kept" aria-labelledby="kept-heading">
@@ -93,7 +94,7 @@ async function removeCopies(): Promise<number> {
 
 function Model({ model }: { model: CachedModel }) {
   const { source, complete, pinned, unreadable, inUse } = model;
-  const words = t.value.model.kept;
+  const words = keptTexts.value;
   const name = keptName(model);
   // Another tab fetches it, or this one.
   const coming = inUse && !complete;
@@ -163,7 +164,7 @@ function isShown({ source }: CachedModel): boolean {
 
 function factsOf(model: CachedModel): string[] {
   const { packed, complete, verified, pinned, used, parts, inUse } = model;
-  const words = t.value.model.kept;
+  const words = keptTexts.value;
   const amount = amountOf(model);
   return [
     parts > 1 ? words.parts(amount, parts) : amount,

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { isAsking, useQuestion } from '../page/question';
-import { t } from '../texts';
+import { keptTexts } from './kept-texts';
 
 interface RemovalProps {
   label: string;
@@ -21,7 +21,7 @@ export function Removal({ label, of, question, may, remove, others }: RemovalPro
   const button = useRef<HTMLButtonElement>(null);
   const no = useRef<HTMLButtonElement>(null);
   const shown = useRef(false);
-  const words = t.value.model.kept;
+  const words = keptTexts.value;
   // The button that was pressed has gone: the focus goes to the one that does no harm, and back.
   useLayoutEffect(() => {
     if (asking) no.current?.focus({ preventScroll: true });

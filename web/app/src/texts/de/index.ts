@@ -5,6 +5,7 @@ export { errors } from './errors';
 export { find } from './find';
 export { found } from './found';
 export { history } from './history';
+export { kept } from './kept';
 export { layers } from './layers';
 export { list } from './list';
 export { markdown } from './markdown';

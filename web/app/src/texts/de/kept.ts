@@ -1,0 +1,31 @@
+// The German of ../en/kept.ts.
+import type { kept as english } from '../en/kept';
+
+export const kept: typeof english = {
+  title: 'Auf diesem Gerät',
+  total: (amount) => `${amount} werden behalten.`,
+  room: (amount) => `Platz ist noch für ${amount}.`,
+  none: 'Modelle von einer Adresse werden hier behalten, damit sie nur einmal kommen und ohne Netz laufen.',
+  never: 'Dieser Browser lässt die Seite keine Modelle behalten.',
+  remove: 'Entfernen',
+  removeAll: 'Alle entfernen',
+  removeAllQuestion: 'Alle entfernen, außer denen, die in Gebrauch sind oder immer bleiben?',
+  removeQuestion: (name) => `${name} entfernen?`,
+  removePinned: (name) => `${name} soll immer bleiben. Trotzdem entfernen?`,
+  keepThem: 'Behalten',
+  open: 'Öffnen',
+  goOn: 'Weiter',
+  goOnWith: (name) => `Weiter mit ${name}`,
+  pin: 'Immer behalten',
+  unpin: 'Nicht immer behalten',
+  pinHint: 'Wird Platz gebraucht, gehen erst andere Modelle',
+  what: (verb, name) => `${verb}: ${name}`,
+  packed: (amount) => `${amount} gepackt für schnelleres Lesen`,
+  parts: (amount, parts) => `${amount} in ${parts} Teilen`,
+  inUse: 'in Gebrauch',
+  coming: 'unterwegs',
+  used: (when) => `benutzt ${when}`,
+  pinned: 'bleibt immer',
+  verified: 'geprüft',
+  newer: 'von einer neueren Fassung dieser Seite behalten, die diese nicht lesen kann',
+};

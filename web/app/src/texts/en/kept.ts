@@ -1,0 +1,31 @@
+// Models that this device keeps. Only their list, which comes later, has these texts.
+
+export const kept = {
+  title: 'On this device',
+  total: (amount: string) => `${amount} are kept.`,
+  room: (amount: string) => `There is room for ${amount} more.`,
+  none: 'Models from an address are kept here, so that they come only once and work without a network.',
+  never: 'This browser lets the page keep no models.',
+  remove: 'Remove',
+  removeAll: 'Remove all',
+  removeAllQuestion: 'Remove all but those in use and those always kept?',
+  removeQuestion: (name: string) => `Remove ${name}?`,
+  removePinned: (name: string) => `${name} is always kept. Remove it?`,
+  keepThem: 'Keep them',
+  open: 'Open',
+  goOn: 'Go on',
+  goOnWith: (name: string) => `Go on with ${name}`,
+  pin: 'Always keep',
+  unpin: 'Don’t always keep',
+  pinHint: 'When room is needed, other models go first',
+  /** For screen readers: what a button does to which model. */
+  what: (verb: string, name: string) => `${verb} ${name}`,
+  packed: (amount: string) => `${amount} packed for faster reading`,
+  parts: (amount: string, parts: number) => `${amount} in ${parts} parts`,
+  inUse: 'in use',
+  coming: 'on its way',
+  used: (when: string) => `used ${when}`,
+  pinned: 'always kept',
+  verified: 'verified',
+  newer: 'kept by a newer version of this page, which this one can’t read',
+};
