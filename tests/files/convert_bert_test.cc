@@ -73,7 +73,8 @@ TEST(Convert, Bert) {
   EXPECT_EQ(without.values("blk.0.attn_k.weight"), c.values("blk.0.attn_k.weight"));
   EXPECT_EQ(without.header.find_tensor("mlm.bias"), nullptr);
   EXPECT_EQ(without.header.find("bert.pooling_type"), nullptr);
-  EXPECT_TRUE(without.remarks.empty());
+  ASSERT_EQ(without.remarks.size(), 1u);
+  EXPECT_NE(without.remarks[0].find("the mean is taken"), std::string::npos);
   alone.others["modules.json"] =
       R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
       {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])";
@@ -90,6 +91,7 @@ TEST(Convert, Bert) {
     const auto has = [&](const std::string& each) { return each.find(what) != std::string::npos; };
     return std::ranges::any_of(remarks, has);
   };
+  EXPECT_FALSE(told("{}", "the mean is taken"));
   EXPECT_TRUE(told(R"({"max_seq_length": 7})", "cut at 7 tokens"));
   EXPECT_TRUE(told(R"({"max_seq_length": 7})", "sluice embed -c 7 --truncate"));
   for (const char* whole : {R"({"max_seq_length": 100000})", R"({"max_seq_length": null})",
