@@ -287,7 +287,11 @@ describe('sluice quantize', () => {
       '--tensor-type',
       '(=Q8_0',
     );
-    wrong(/'Q9' is no type for tensors/, '--type', 'Q8_0', '--tensor-type', 'x=q9');
+    wrong(/'q9' is no type for tensors/, '--type', 'Q8_0', '--tensor-type', 'x=q9');
+    wrong(
+      /'Q8_0,attn_k=Q8_0' is no type .* give the option several times/,
+      ...['--type', 'Q8_0', '--tensor-type', 'attn_q=Q8_0,attn_k=Q8_0'],
+    );
     wrong(/Q2_K_S is of no use without an importance matrix/, '--type', 'Q2_K_S');
     assert.match(sluice(['quantize', model, '--type', 'Q8_0']).err, /no output; name the new file/);
     assert.match(sluice(['quantize', '--type', 'Q8_0']).err, /no model to quantize/);
