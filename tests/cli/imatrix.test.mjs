@@ -67,6 +67,11 @@ describe('imatrix', () => {
     assert.equal(tokens, 512 * chunks);
     assert.ok(chunks >= 2, String(chunks));
   });
+  it('warns of chunks beyond the trained context, without speaking of written text', () => {
+    const { status, err } = measured('-c', '600', '--chunks', '1');
+    assert.equal(status, 0, err);
+    assert.match(err, /context of 600 tokens is larger .*; what it computes beyond them may make/);
+  });
   it('takes OUT behind the model or by -o', () => {
     const few = ['-f', text, '-c', '64', '--chunks', '1'];
     for (const place of [
