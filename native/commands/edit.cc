@@ -66,7 +66,7 @@ template that can't be parsed needs --force. Prints what has changed.
 
 Examples:
   sluice edit in.gguf out.gguf --set general.name="My model"
-  sluice edit model.gguf --in-place --template chat.jinja
+  sluice edit in.gguf out.gguf --template chat.jinja
   sluice edit model.gguf --in-place --set tokenizer.ggml.eos_token_id=2
   sluice edit in.gguf out.gguf --set general.license=MIT --set my.list='["a"]')";
 
