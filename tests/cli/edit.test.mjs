@@ -76,6 +76,12 @@ describe('sluice edit', () => {
     assert.deepEqual(content(out), content(bundled));
     assert.equal(text([out]), text([bundled]));
   });
+  it('says if nothing differs', () => {
+    const out = temporary('same.gguf');
+    const { out: told, err } = edit(bundled, out, '--set', 'general.name=Sluice Stories');
+    assert.equal(told, '');
+    assert.match(err, /same\.gguf is written; nothing differs\n$/);
+  });
   it('tells its changes as JSON', () => {
     const out = temporary('json.gguf');
     const told = JSON.parse(edit(bundled, out, '--set', 'general.name=A', '--json').out);
