@@ -16,4 +16,8 @@ struct ModelMakes {
 // (ARCH.pooling_type).
 enum class Pooling : uint8_t { none = 0, mean = 1, first = 2, last = 3 };
 
+// So many tokens of short texts are computed together where vectors are made, if all weights are in
+// memory.
+inline constexpr int64_t kBatchTokens = 512;
+
 }  // namespace sluice

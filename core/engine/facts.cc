@@ -115,7 +115,7 @@ void add_context_note(uint64_t context, uint64_t trained, Notes& notes) {
   notes.push_back(
       {NoteCode::context_beyond_training,
        concat("the context of ", context, " tokens is larger than the ", trained,
-              " that the model was trained for; what it writes beyond them may make no sense"),
+              " that the model was trained for; what it computes beyond them may make no sense"),
        {{"contextSize", context}, {"trained", trained}}});
 }
 

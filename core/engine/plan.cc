@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/format.h"
+#include "base/makes.h"
 #include "engine/memory_plan.h"
 #include "kernels/choose.h"
 #include "kernels/kernels.h"

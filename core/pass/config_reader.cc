@@ -115,8 +115,11 @@ Result<Config> read_config(const Gguf& gguf, std::string_view architecture) {
                            "take a model that makes vectors"),
                       {{"key", reader.key("pooling_type")}, {"value", pooling}});
   }
-  if (pooling <= static_cast<uint64_t>(Pooling::last))
-    config.pooling = static_cast<Pooling>(pooling);
+  if (pooling > kRanks) {
+    return fail(Code::bad_file, reader.key("pooling_type"), " is ", pooling,
+                "; expected 0 to 3: none, mean, the first token or the last");
+  }
+  config.pooling = static_cast<Pooling>(pooling);
   const TensorInfo* embedding = gguf.find_tensor("token_embd.weight");
   if (embedding == nullptr) {
     return fail(

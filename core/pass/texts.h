@@ -7,9 +7,6 @@
 
 namespace sluice {
 
-// So many tokens of short texts are computed together if all weights are in memory.
-inline constexpr int64_t kBatchTokens = 512;
-
 // Some tokens of a pass, which see those of the same text alone.
 struct PassText {
   int64_t first = 0;     // the first one, counted from the pass's first token

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/makes.h"
 #include "session/session_state.h"
 
 namespace sluice {

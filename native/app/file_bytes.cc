@@ -103,6 +103,10 @@ std::string why_kept(const std::string& target, const struct stat& found,
 
 // Why no file can be made in the folder, by the system's reason.
 std::string why_not_made(const std::string& folder, int error) {
+  struct stat found = {};
+  if (error == ENOENT && ::stat(folder.c_str(), &found) == 0)  // as /proc, which takes no files
+    return concat("no file can be made in ", printable(folder, kMaxShownPath), ": ",
+                  std::strerror(error));
   if (error == ENOENT)
     return concat("the folder ", printable(folder, kMaxShownPath), " isn't there; make it first");
   if (error == ENOTDIR) return concat(printable(folder, kMaxShownPath), " is no folder");
@@ -112,6 +116,7 @@ std::string why_not_made(const std::string& folder, int error) {
 }  // namespace
 
 Result<OutputFile> OutputFile::create(const std::string& path, Replaces replaces) {
+  if (path.empty()) return fail(Code::invalid_argument, "can't write a file: its name is empty");
   const std::string target = target_of(path);
   const auto refuse = [&](std::string_view why) {
     return fail(Code::invalid_argument, "can't write ", printable(path, kMaxShownPath), ": ", why);

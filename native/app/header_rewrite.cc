@@ -15,6 +15,7 @@
 
 #include "app/descriptor_io.h"
 #include "app/diagnostics.h"
+#include "app/exit_status.h"
 #include "app/file_bytes.h"
 #include "app/private_file.h"
 #include "base/format.h"
@@ -33,6 +34,12 @@ std::span<const uint8_t> as_span(std::string_view text) {
 
 std::unexpected<Error> cannot_edit(const std::string& path, Code code, std::string_view why) {
   return fail(code, "can't edit ", printable(path, kMaxShownPath), ": ", why);
+}
+
+// What the system doesn't let be written.
+std::unexpected<Error> cannot_write(const std::string& path, std::string_view why) {
+  return unwritable(cannot_edit(path, Code::invalid_argument, why).error(),
+                    std::filesystem::path(target_of(path)).parent_path().string());
 }
 
 struct Journal {
@@ -152,11 +159,9 @@ Status rewrite_header(const std::string& path, std::string_view before, std::str
   const std::string target = target_of(path);
   LockedFile file(target);
   const int locked = file.lock();
-  if (const int error = locked != 0 ? locked : file.write_error(); error != 0) {
-    const bool other = error == EWOULDBLOCK;
-    return cannot_edit(path, other ? Code::busy : Code::invalid_argument,
-                       other ? kOtherEdits : std::strerror(error));
-  }
+  if (locked == EWOULDBLOCK) return cannot_edit(path, Code::busy, kOtherEdits);
+  if (const int error = locked != 0 ? locked : file.write_error(); error != 0)
+    return cannot_write(path, std::strerror(error));
   if (file.begin(before.size()) != before)
     return cannot_edit(path, Code::busy, "another program has changed it; try again");
   const std::string journal = target + ".edit";
@@ -170,9 +175,8 @@ Status rewrite_header(const std::string& path, std::string_view before, std::str
       kept.append(as_span(journal_bytes({file.size(), std::string(before), std::string(after)}))));
   SLUICE_TRY(kept.commit());
   if (const int error = file.write(after); error != 0) {
-    return cannot_edit(path, Code::invalid_argument,
-                       concat(std::strerror(error), ". The next command that opens it will try to ",
-                              "finish that"));
+    return cannot_write(path, concat(std::strerror(error), ". The next command that opens it will ",
+                                     "try to finish that"));
   }
   remove_journal(journal);
   return {};

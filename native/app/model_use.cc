@@ -23,6 +23,14 @@ Status require_masks(const Gguf& header) {
               use->makes.text ? "" : ". For its vectors: sluice embed");
 }
 
+std::string try_it(const Gguf& header, const std::string& file) {
+  const auto use = model_use(header);
+  if (!use) return "";
+  if (use->makes.text) return concat("; try: sluice run ", file);
+  if (use->makes.masks) return concat("; try: sluice fill-mask ", file, " -p TEXT");
+  return concat("; try: sluice embed ", file, " -p TEXT");
+}
+
 Result<Opened> open_for_text(ModelSource& model, const LoadOptions& options) {
   // Of a model on the disk the engine reads the header anyway.
   const bool on_disk = !model.paths.empty();

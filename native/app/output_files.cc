@@ -52,6 +52,7 @@ Status check_room(const std::string& path, uint64_t bytes) {
   const std::string folder = parent.empty() ? "." : parent.string();
   struct statvfs info = {};
   if (::statvfs(folder.c_str(), &info) != 0) return {};  // creating the file tells why
+  if (info.f_blocks == 0) return {};  // one without a size, as /proc or a tmpfs without a limit
   const uint64_t free = static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
   if (bytes <= free) return {};
   return with_facts(

@@ -20,6 +20,7 @@
 #include "app/help.h"
 #include "app/model.h"
 #include "app/model_name.h"
+#include "app/model_use.h"
 #include "app/output.h"
 #include "app/signals.h"
 #include "base/format.h"
@@ -159,13 +160,7 @@ bool is_encoder(const Gguf& header) {
 std::vector<std::string> remarks_of(const ConversionPlan& plan) {
   std::vector<std::string> remarks = plan.remarks();
   const Gguf& header = plan.header();
-  if (is_encoder(header)) {
-    const bool has_head = header.find_tensor("mlm.dense.weight") != nullptr;
-    remarks.push_back(
-        concat("it is an encoder, which gives vectors of texts and writes none: "
-               "Sluice doesn't run it yet",
-               has_head ? "" : ", other programs do, such as llama-embedding"));
-  } else if (header.find("tokenizer.chat_template") == nullptr) {
+  if (!is_encoder(header) && header.find("tokenizer.chat_template") == nullptr) {
     remarks.emplace_back(
         "no chat template: sluice chat guesses one by the family; sluice edit --template FILE "
         "sets one");
@@ -211,8 +206,7 @@ void print(const Arguments& arguments, const Written& written) {
   }
   write_shown(concat("wrote ", arguments.out, ": ", human_bytes(header.file_bytes()), ", ",
                      traits(plan.type()).name, ", ", counted(header.tensors.size(), "tensor"),
-                     "; try: sluice ", is_encoder(header) ? "inspect " : "run ", arguments.out,
-                     "\n"));
+                     try_it(header, arguments.out), "\n"));
 }
 
 int run_convert(const Arguments& arguments) {

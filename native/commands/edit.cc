@@ -66,7 +66,7 @@ template that can't be parsed needs --force. Prints what has changed.
 
 Examples:
   sluice edit in.gguf out.gguf --set general.name="My model"
-  sluice edit model.gguf --in-place --template chat.jinja
+  sluice edit in.gguf out.gguf --template chat.jinja
   sluice edit model.gguf --in-place --set tokenizer.ggml.eos_token_id=2
   sluice edit in.gguf out.gguf --set general.license=MIT --set my.list='["a"]')";
 
@@ -270,8 +270,11 @@ class Editor {
       const Json out = {{"file", written_}, {"changes", std::move(changes)}};
       return write_json(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
     }
-    const bool same = options_.in_place && compare_fields(before_, after_).empty();
-    note(concat(printable(written_, kMaxShownPath), same ? " says that already" : " is written"));
+    const bool same = compare_fields(before_, after_).empty();
+    const std::string_view done = same && options_.in_place ? " says that already"
+                                  : same                    ? " is written; nothing differs"
+                                                            : " is written";
+    note(concat(printable(written_, kMaxShownPath), done));
   }
 
  private:

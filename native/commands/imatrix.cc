@@ -98,12 +98,18 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, error);
 }
 
-// OUT must not replace what is read.
-Status check_out(const ImatrixOptions& options, const ModelSource& model) {
+Status check_named(const ImatrixOptions& options) {
+  if (options.model.empty())
+    return fail(Code::invalid_argument, "no MODEL; name the one that is to be quantized");
   if (options.out.empty())
     return fail(Code::invalid_argument, "no OUT; name the file to write behind the model");
   if (options.text.empty())
     return fail(Code::invalid_argument, "no text; name a file of it with -f");
+  return {};
+}
+
+// OUT must not replace what is read.
+Status check_out(const ImatrixOptions& options, const ModelSource& model) {
   std::vector<std::string> read = model.paths;
   read.push_back(options.text);
   for (const std::string& path : read)
@@ -174,6 +180,7 @@ void fit_chunks(const Gguf& header, ImatrixOptions& options) {
 int imatrix(ImatrixOptions options) {
   const auto fail_with = [&](const Error& error) { return report_work(error, options.json); };
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
+  if (const auto named = check_named(options); !named) return fail_with(named.error());
   auto model = find_model(options.model, options.download);
   if (!model) return fail_with(model.error());
   if (const auto good = check_out(options, *model); !good) return fail_with(good.error());
@@ -215,10 +222,20 @@ void add_imatrix(CLI::App& program, int& status) {
     if (!options->out.empty()) throw CLI::ValidationError(too_many_arguments(text, false));
     options->out = text;
   };
-  add_model(*app, options->model, take_out);
+  const auto take_model = [options](const std::string& text) {
+    if (text.empty()) refuse("MODEL", "the path of a GGUF file, or an address", text);
+    options->model = text;
+  };
+  // Values are read in this order: behind -m the first argument is OUT.
+  add_value(*app, "-m,--model", "FILE", "the same as MODEL", take_model)->group("Input");
+  add_value(*app, "MODEL", "FILE", "the model: a GGUF file, or what other commands take as MODEL",
+            [options, take_model, take_out](const std::string& text) {
+              options->model.empty() ? take_model(text) : take_out(text);
+            })
+      ->group(kNeededArgument);
   add_value(*app, "OUT", "FILE",
             "the file to write; or -o. An older GGUF file of that name is replaced", take_out)
-      ->option_text("OUT");
+      ->group(kNeededArgument);
   add_value(*app, "-o,--output-file", "FILE", "the same as OUT", take_out)->group("Output");
   add_text(*app, "-f,--file", "FILE", options->text, "the text, some 300 KB; - is standard input")
       ->group(kNeededOption);

@@ -9,6 +9,7 @@
 
 #include "app/text.h"
 #include "base/format.h"
+#include "base/makes.h"
 #include "files/quantize/quantize.h"
 #include "files/value_text.h"
 #include "kernels/kv_chunk.h"
@@ -143,7 +144,10 @@ std::string memory(const Json& info) {
                  : concat(human_bytes(left_out), " more stay in the file, read row by row"));
   memory_row("constant", whole(memory["constant"]), "code, stacks, the tokenizer's tables");
   memory_row("at the start", whole(memory["start"]), writes ? "held with an empty context" : "");
-  const uint64_t chunks = (whole(memory["contextSize"]) + kKvChunk - 1) / kKvChunk;
+  // Of a model that writes no text several texts are computed at a time, if they are short.
+  const uint64_t positions =
+      std::max<uint64_t>(whole(memory["contextSize"]), writes ? 0 : kBatchTokens);
+  const uint64_t chunks = (positions + kKvChunk - 1) / kKvChunk;
   const uint64_t chunk = whole(memory["kvChunk"]);
   const uint64_t bounded = whole(memory["kv"]) - chunks * chunk;
   memory_row(writes ? "KV cache" : "keys and values", chunks * chunk,

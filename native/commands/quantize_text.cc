@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/model.h"
+#include "app/model_use.h"
 #include "app/text.h"
 #include "base/format.h"
 #include "commands/layer_names.h"
@@ -157,7 +158,7 @@ std::string quantize_text(const QuantizeReport& report) {
   if (report.written.empty()) return concat(out, "would write ", figures, "; nothing is written\n");
   const std::string file = printable(report.written, kMaxShownPath);
   return concat(out, "wrote ", file, ": ", figures,
-                report.runs ? concat("; try: sluice run ", file) : std::string(), "\n");
+                report.runs ? try_it(plan.files[0], file) : std::string(), "\n");
 }
 
 std::string quantize_json(const QuantizeReport& report) {

@@ -26,10 +26,10 @@ constexpr std::string_view kTokenizer = "tokenizer.json";
 constexpr std::string_view kWeights = "model.safetensors";
 constexpr std::string_view kShardIndex = "model.safetensors.index.json";
 // Taken if they are there.
-constexpr std::array<std::string_view, 8> kOptional = {
-    "tokenizer_config.json", "tokenizer.model",      "generation_config.json",
-    "chat_template.jinja",   "chat_template.json",   "special_tokens_map.json",
-    "modules.json",          "1_Pooling/config.json"};
+constexpr std::array<std::string_view, 9> kOptional = {
+    "tokenizer_config.json", "tokenizer.model",       "generation_config.json",
+    "chat_template.jinja",   "chat_template.json",    "special_tokens_map.json",
+    "modules.json",          "1_Pooling/config.json", "sentence_bert_config.json"};
 constexpr uint64_t kMaxIndex = 64 << 20;
 constexpr size_t kMostNamed = 8;  // files in a message
 

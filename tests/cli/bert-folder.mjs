@@ -160,12 +160,18 @@ function files_of(head, pooling) {
   return files;
 }
 
-/** Converts such a folder; returns the path of the GGUF file. `name` is the model's; `pooling`: cls_token, mean_tokens, .. */
-export function bert({ head = true, pooling = undefined, name = 'Tiny' } = {}) {
+/** Makes such a folder; returns its path. `pooling`: cls_token, mean_tokens, ..; `more`: {file: text} besides. */
+export function bert_folder({ head = true, pooling = undefined, more = {} } = {}) {
   const folder = join(temporaryDirectory(), 'tiny-bert');
   mkdirSync(join(folder, '1_Pooling'), { recursive: true });
-  for (const [file, bytes] of Object.entries(files_of(head, pooling)))
+  for (const [file, bytes] of Object.entries({ ...files_of(head, pooling), ...more }))
     writeFileSync(join(folder, file), bytes);
+  return folder;
+}
+
+/** Converts such a folder; returns the path of the GGUF file. `name` is the model's. */
+export function bert({ name = 'Tiny', ...given } = {}) {
+  const folder = bert_folder(given);
   const path = join(temporaryDirectory(), 'bert.gguf');
   const made = sluice(['convert', folder, path, '--type', 'F32', '--name', name]);
   if (made.status !== 0) throw new Error(made.err);

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { bert_folder } from './bert-folder.mjs';
 import { events, optional, sluice, temporaryDirectory } from './helpers.mjs';
 
 const width = 32;
@@ -153,7 +154,7 @@ describe('sluice convert', () => {
     const to = join(temporaryDirectory(), 'masked.gguf');
     const { status, out, err } = sluice(['convert', maskedFolder(), to]);
     assert.equal(status, 0, err);
-    assert.match(out, /; try: sluice inspect .*masked\.gguf\n$/);
+    assert.match(out, /; try: sluice fill-mask .*masked\.gguf -p TEXT\n$/);
     assert.match(err, /other programs refuse the file/);
   });
 
@@ -255,13 +256,18 @@ describe('sluice convert', () => {
   });
 
   const bert = optional('models/hf/bert');
-  it('says that an encoder does not run here yet', { skip: bert.skip }, () => {
+  it('says how an encoder is used', { skip: bert.skip }, () => {
     const to = join(temporaryDirectory(), 'bert.gguf');
-    const { status, out, err } = sluice(['convert', bert.path, to]);
-    assert.equal(status, 0, err);
-    assert.match(err, /an encoder.*Sluice doesn't run it yet/);
-    assert.match(out, /try: sluice inspect/);
-    assert.doesNotMatch(err, /chat template/);
+    const told = (from, command) => {
+      const { status, out, err } = sluice(['convert', from, to]);
+      assert.equal(status, 0, err);
+      assert.ok(out.endsWith(`; try: sluice ${command} ${to} -p TEXT\n`), out);
+      assert.doesNotMatch(err, /chat template|run it yet|llama-embedding/);
+    };
+    told(bert.path, 'fill-mask');
+    told(bert_folder({ head: false }), 'embed');
+    const json = sluice(['convert', bert.path, to, '--json']);
+    assert.doesNotMatch(json.out, /run it yet/);
   });
 
   it('says what to write instead', () => {

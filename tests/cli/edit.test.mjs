@@ -76,6 +76,12 @@ describe('sluice edit', () => {
     assert.deepEqual(content(out), content(bundled));
     assert.equal(text([out]), text([bundled]));
   });
+  it('says if nothing differs', () => {
+    const out = temporary('same.gguf');
+    const { out: told, err } = edit(bundled, out, '--set', 'general.name=Sluice Stories');
+    assert.equal(told, '');
+    assert.match(err, /same\.gguf is written; nothing differs\n$/);
+  });
   it('tells its changes as JSON', () => {
     const out = temporary('json.gguf');
     const told = JSON.parse(edit(bundled, out, '--set', 'general.name=A', '--json').out);
@@ -354,6 +360,19 @@ describe('sluice edit --in-place', () => {
     const { status, err } = sluice(['inspect', file]);
     assert.equal(status, 3);
     assert.match(err, /an edit of it was broken off, and can't be finished here/);
+  });
+  // Root without its capabilities is stopped by a file's permissions, too.
+  const bound = process.getuid?.() === 0 ? 'setpriv --bounding-set=-all --inh-caps=-all ' : '';
+  const is_bound = shell(`${bound}true`).status === 0;
+  it('has the status 1 without the permission', { skip: !is_bound && 'needs setpriv' }, () => {
+    const file = join(temporaryDirectory(), 'm.gguf');
+    copyFileSync(bundled, file);
+    chmodSync(file, 0o444);
+    const args = `edit ${file} --in-place --set general.name=A`;
+    const { status, err } = shell(`${bound}"$SLUICE" ${args}`);
+    assert.equal(status, 1, err);
+    assert.match(err, /can't edit .*m\.gguf: Permission denied/);
+    assert.ok(readFileSync(file).equals(readFileSync(bundled)));
   });
   it('killed at any moment leaves the old or the new file', async () => {
     const dir = temporaryDirectory();

@@ -67,6 +67,24 @@ describe('imatrix', () => {
     assert.equal(tokens, 512 * chunks);
     assert.ok(chunks >= 2, String(chunks));
   });
+  it('warns of chunks beyond the trained context, without speaking of written text', () => {
+    const { status, err } = measured('-c', '600', '--chunks', '1');
+    assert.equal(status, 0, err);
+    assert.match(err, /context of 600 tokens is larger .*; what it computes beyond them may make/);
+  });
+  it('takes OUT behind the model or by -o', () => {
+    const few = ['-f', text, '-c', '64', '--chunks', '1'];
+    for (const place of [
+      (out) => [bundled, '-o', out],
+      (out) => ['-o', out, bundled],
+      (out) => ['-m', bundled, out],
+    ]) {
+      const out = join(temporaryDirectory(), 'out.gguf');
+      const { status, err } = sluice(['imatrix', ...place(out), ...few]);
+      assert.equal(status, 0, err);
+      assert.ok(existsSync(out));
+    }
+  });
   it('takes the names of llama-imatrix, and a text from a pipe', () => {
     const path = join(temporaryDirectory(), 'out.gguf');
     const line = `"$SLUICE" imatrix -m ${bundled} -f - -o ${path} -c 64 --chunks 2 < ${text}`;
@@ -138,6 +156,10 @@ describe('imatrix', () => {
     const out = join(dir, 'out.gguf');
     for (const [args, reason] of [
       [[bundled, '-f', text], /no OUT/],
+      [['-f', text, out], /no OUT; name the file to write behind the model/],
+      [['-f', text], /no MODEL; name the one that is to be quantized/],
+      [['-f', text, '-o', out], /no MODEL/],
+      [['', '-f', text, out], /expected the path of a GGUF file/],
       [[bundled, out], /no text/],
       [[bundled, '-f', join(dir, 'none.txt'), out], /none\.txt/],
       [[bundled, '-f', text, text], /which is read/],

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { bert } from './bert-folder.mjs';
 import {
   bundled,
   damaged,
@@ -97,6 +98,13 @@ describe('inspect', () => {
     assert.ok(!sluice(['inspect']).out.includes('windows, states'));
     const linear = json('inspect', '-c', '4096').memory;
     assert.equal(linear.kv, 16 * linear.kvChunk);
+  });
+  it('speaks of no windows where an encoder with a short context has none', () => {
+    for (const context of ['24', '8']) {
+      const { out } = sluice(['inspect', bert(), '-c', context]);
+      assert.match(out, /^ {2}keys and values .* grows to this, .* for each 256 tokens$/m);
+      assert.ok(!out.includes('windows, states'), out);
+    }
   });
   const rows = optional('models/tiny/tiny-gemma4-f32.gguf');
   it('says which bytes stay in the file', { skip: rows.skip }, () => {

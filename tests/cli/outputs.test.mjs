@@ -49,6 +49,9 @@ for (const [name, args] of Object.entries(commands)) {
       const event = refused(join(dir, 'none', 'x.gguf'), 1, /the folder \S*none isn't there; make/);
       assert.equal(event.facts.directory, join(dir, 'none'));
       refused(join(file, 'x.gguf'), 1, /file is no folder/);
+      // /proc is there, but takes no files.
+      if (existsSync('/proc/self')) refused('/proc/x.gguf', 1, /no file can be made in \/proc: /);
+      refused('', 2, /its name is empty|the path of a file|isn't said where to write/);
       refused('-', 2, /standard output can't take it; name a file/);
       refused(dir, 2, /it is a folder; name a file in it/);
       assert.deepEqual(readdirSync(dir), ['file']);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
+import { bert } from './bert-folder.mjs';
 import {
   bundled,
   gguf,
@@ -27,6 +28,16 @@ function small(name, value) {
 }
 
 describe('sluice quantize', () => {
+  it('names a command that fits what the model makes', () => {
+    for (const [head, command] of [
+      [true, 'fill-mask'],
+      [false, 'embed'],
+    ]) {
+      const { status, out, err, out_path } = quantize(bert({ head }), '--type', 'Q8_0');
+      assert.equal(status, 0, err);
+      assert.ok(out.endsWith(`; try: sluice ${command} ${out_path} -p TEXT\n`), out);
+    }
+  });
   it('writes a model that runs, and prints its types', () => {
     const { status, out, err, out_path, files } = quantize(
       bundled,
@@ -276,7 +287,11 @@ describe('sluice quantize', () => {
       '--tensor-type',
       '(=Q8_0',
     );
-    wrong(/'Q9' is no type for tensors/, '--type', 'Q8_0', '--tensor-type', 'x=q9');
+    wrong(/'q9' is no type for tensors/, '--type', 'Q8_0', '--tensor-type', 'x=q9');
+    wrong(
+      /'Q8_0,attn_k=Q8_0' is no type .* give the option several times/,
+      ...['--type', 'Q8_0', '--tensor-type', 'attn_q=Q8_0,attn_k=Q8_0'],
+    );
     wrong(/Q2_K_S is of no use without an importance matrix/, '--type', 'Q2_K_S');
     assert.match(sluice(['quantize', model, '--type', 'Q8_0']).err, /no output; name the new file/);
     assert.match(sluice(['quantize', '--type', 'Q8_0']).err, /no model to quantize/);

@@ -88,7 +88,7 @@ for (const command of [
 /** The first arguments of each command that takes no MODEL. */
 const first = {
   edit: 'IN \\(OUT \\| --in-place\\) ',
-  imatrix: '\\[MODEL\\] OUT ',
+  imatrix: 'MODEL OUT ',
   diff: 'A B ',
   convert: 'FOLDER OUT ',
   pull: 'ADDRESS \\[',

@@ -1,6 +1,7 @@
 // Conversions of BERT and DistilBERT: the keys and tensors of folders that the tests make.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -72,7 +73,8 @@ TEST(Convert, Bert) {
   EXPECT_EQ(without.values("blk.0.attn_k.weight"), c.values("blk.0.attn_k.weight"));
   EXPECT_EQ(without.header.find_tensor("mlm.bias"), nullptr);
   EXPECT_EQ(without.header.find("bert.pooling_type"), nullptr);
-  EXPECT_TRUE(without.remarks.empty());
+  ASSERT_EQ(without.remarks.size(), 1u);
+  EXPECT_NE(without.remarks[0].find("the mean is taken"), std::string::npos);
   alone.others["modules.json"] =
       R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
       {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])";
@@ -83,6 +85,21 @@ TEST(Convert, Bert) {
   EXPECT_EQ(pooled(R"({"pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true})"), 1u);
   EXPECT_EQ(pooled(R"({"pooling_mode_cls_token": true})"), 2u);
   EXPECT_EQ(pooled(R"({"pooling_mode": "lasttoken"})"), 3u);
+  const auto told = [&](const std::string& config, const std::string& what) {
+    alone.others["sentence_bert_config.json"] = config;
+    const auto remarks = convert_made(alone).remarks;
+    const auto has = [&](const std::string& each) { return each.find(what) != std::string::npos; };
+    return std::ranges::any_of(remarks, has);
+  };
+  EXPECT_FALSE(told("{}", "the mean is taken"));
+  EXPECT_TRUE(told(R"({"max_seq_length": 7})", "cut at 7 tokens"));
+  EXPECT_TRUE(told(R"({"max_seq_length": 7})", "sluice embed -c 7 --truncate"));
+  for (const char* whole : {R"({"max_seq_length": 100000})", R"({"max_seq_length": null})",
+                            R"({"max_seq_length": 0})", "{}"})
+    EXPECT_FALSE(told(whole, "cut at")) << whole;
+  alone.others["sentence_bert_config.json"] = "[]";
+  expect_refused(alone, Code::bad_file, "sentence_bert_config.json");
+  alone.others.erase("sentence_bert_config.json");
   alone.others["1_Pooling/config.json"] = R"({"pooling_mode_max_tokens": true})";
   expect_refused(alone, Code::unsupported_model, "pools by max");
   alone.others["1_Pooling/config.json"] = R"({"pooling_mode": "odd"})";

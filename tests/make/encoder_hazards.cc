@@ -16,6 +16,8 @@ void numbers(FamilyCases& family, const std::string& a, const char* epsilon) {
              [&](GgufBuilder& f) { f.kv_u32(a + "attention.head_count", 0); });
   family.add("wide", "embedding_length is 4294967295",
              [&](GgufBuilder& f) { f.kv_u32(a + "embedding_length", 0xffffffffu); });
+  family.add("pools_by_9", a + "pooling_type is 9; expected 0 to 3",
+             [&](GgufBuilder& f) { f.kv_u32(a + "pooling_type", 9); });
   family.add("causal_as_number", a + "attention.causal",
              [&](GgufBuilder& f) { f.kv_u32(a + "attention.causal", 0); });
 }

@@ -44,9 +44,10 @@ class Conversion {
   HfConfig config;
   const std::string architecture;
   Gguf gguf;
-  std::vector<Recipe> recipes;       // of gguf.tensors
-  std::vector<std::string> remarks;  // what a user should know of the result
-  std::optional<Pooling> pooling;    // of the folder, if it makes one vector of a text
+  std::vector<Recipe> recipes;         // of gguf.tensors
+  std::vector<std::string> remarks;    // what a user should know of the result
+  std::optional<Pooling> pooling;      // of the folder, if it makes one vector of a text
+  std::optional<uint64_t> text_limit;  // of the folder: tokens at which texts are cut
 
   // --- keys ----------------------------------------------------------------------------------
   // "llama.block_count"

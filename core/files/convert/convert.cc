@@ -202,6 +202,7 @@ Result<ConversionPlan> plan_conversion(Folder& folder, const ConvertOptions& opt
   Conversion c(std::move(model.config), state->weights, std::string(family->architecture),
                family->starts);
   SLUICE_ASSIGN(c.pooling, read_pooling(folder));
+  SLUICE_ASSIGN(c.text_limit, read_text_limit(folder));
   set_value(c.gguf, "general.architecture", text_value(family->architecture));
   set_value(c.gguf, "general.type", text_value("model"));
   SLUICE_ASSIGN(auto generation, read_if_there(folder, "generation_config.json", kMaxConfig));

@@ -127,6 +127,14 @@ void convert(Conversion& c, Type type, bool has_head, const ModelSizes& s, doubl
   set_file_type(c, type);
   c.set("attention.causal", bool_value(false));
   if (c.pooling) c.set("pooling_type", uint64_t{static_cast<uint32_t>(*c.pooling)});
+  if (!c.pooling && !has_head)
+    c.remarks.emplace_back(
+        "the folder doesn't say how the vectors of a text's tokens become one; the mean is taken "
+        "unless --pooling says otherwise");
+  if (const uint64_t limit = c.text_limit.value_or(0); limit > 0 && limit < s.context)
+    c.remarks.push_back(concat("the folder's texts are cut at ", limit, " tokens, which no key of ",
+                               "the file says; the model takes ", s.context, ": sluice embed -c ",
+                               limit, " --truncate cuts them so"));
   set_value(c.gguf, "general.quantization_version", u32_value(2));
   set_value(c.gguf, "tokenizer.ggml.token_type_count",
             u32_value(static_cast<uint32_t>(types > 0 ? types : 1)));

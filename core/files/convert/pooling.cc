@@ -76,4 +76,14 @@ Result<std::optional<Pooling>> read_pooling(Folder& folder) {
   return pooling;
 }
 
+Result<std::optional<uint64_t>> read_text_limit(Folder& folder) {
+  constexpr std::string_view kFile = "sentence_bert_config.json";
+  SLUICE_ASSIGN(const auto text, read_if_there(folder, std::string(kFile), kMaxModuleBytes));
+  std::optional<uint64_t> limit;
+  if (!text) return limit;
+  SLUICE_ASSIGN(const HubJson config, read_hub_json(kFile, *text));
+  if (const uint64_t* const most = count_of_member(config, "max_seq_length")) limit = *most;
+  return limit;
+}
+
 }  // namespace sluice

@@ -325,8 +325,11 @@ Result<TensorTypeRule> parse_tensor_type(std::string_view text) {
     std::string names;
     for (const TypeTraits& each : kTypes)
       if (can_quantize_to(each.type)) names += concat(names.empty() ? "" : ", ", each.name);
-    return fail(Code::invalid_argument, "'", printable(name), "' is no type for tensors; expected ",
-                names);
+    const std::string_view given = text.substr(sign + 1);
+    const bool several = given.find_first_of(",=") != std::string_view::npos;
+    return fail(Code::invalid_argument, "'", printable(given),
+                "' is no type for tensors; expected ", names,
+                several ? ". For several patterns give the option several times" : "");
   }
   rule.type = type->type;
   SLUICE_TRY(NamePattern::compile(rule.pattern));
