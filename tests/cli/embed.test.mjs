@@ -152,6 +152,33 @@ describe('embed', () => {
     assert.deepEqual(readFileSync(npy), bytes);
     assert.deepEqual(readdirSync(folder), ['vectors.npy']);
     assert.equal(embed(model, '-p', 'dog', '--npy', join(folder, 'none', 'a.npy')).status, 1);
+    // An older array is replaced.
+    assert.equal(embed(model, '-p', 'dog', '--npy', npy).status, 0);
+    assert.ok(readFileSync(npy).length < bytes.length);
+  });
+  it('--npy replaces no file that is read, nor one of another kind', () => {
+    const file = temporary('kept.txt', 'The dog ran home.\n');
+    const copy = temporary('kept.gguf', readFileSync(model));
+    const other = temporary('other.txt', 'mine');
+    const empty = temporary('empty.npy', '');
+    for (const [path, args, message] of [
+      [copy, ['-p', 'x'], /kept\.gguf is the file that is read; name another for the output/],
+      [file, ['-f', file], /kept\.txt is the file that is read/],
+      [other, ['-p', 'x'], /can't write .*other\.txt: a file of another kind is there, no \.npy;/],
+      [
+        model,
+        ['-p', 'x'],
+        /a file of another kind is there, no \.npy; name another file or remove/,
+      ],
+    ]) {
+      const before = readFileSync(path);
+      const { status, err } = embed(copy, ...args, '--npy', path);
+      assert.equal(status, 2, err);
+      assert.match(err, message);
+      assert.deepEqual(readFileSync(path), before);
+    }
+    assert.equal(embed(model, '-p', 'x', '--npy', empty).status, 0);
+    assert.ok(readFileSync(empty).length > 0);
   });
   it('a text that is too long is named; --truncate cuts it and keeps its end', () => {
     const file = temporary('long-too.txt', `dog\n${'dog '.repeat(40)}\n`);
