@@ -121,6 +121,10 @@ Result<std::vector<VectorText>> read_texts(const Engine& engine, const EmbedOpti
     const EmbeddingPrompts prompts = embedding_prompts(engine.header());
     const std::string_view prefix =
         options.prefix ? std::string_view(*options.prefix) : prompts.of(options.kind);
+    if (options.kind != TextKind::plain && prompts.query.empty() && prompts.document.empty())
+      note(
+          "--kind puts nothing before the texts: no words are known that this model wants there; "
+          "--prefix TEXT puts some");
     if (options.prompt.text) {
       texts.push_back({"the text", text_ids(tokenizer, prefix, *given)});
     } else {

@@ -123,7 +123,21 @@ describe('embed', () => {
     const passage = embed(e5, '-p', 'The dog ran home.', '--kind', 'document').out;
     close(numbers_of(passage), unit(vector_of(['[UNK]', ':', ...DOG])));
     close(vectors(e5, '-p', 'The dog ran home.')[0], unit(vector_of(DOG)));
+    assert.deepEqual(JSON.parse(sluice(['inspect', e5, '--json']).out).prompts, {
+      query: 'query: ',
+      document: 'passage: ',
+    });
+    assert.match(
+      sluice(['inspect', e5]).out,
+      /\n {2}before a query +"query: "\n {2}before a document +"passage: "\n/,
+    );
+    assert.equal(sluice(['embed', e5, '-p', 'dog', '--kind', 'query', '--json']).err, '');
     // This one's family wants nothing.
+    assert.match(
+      sluice(['embed', model, '-p', 'dog', '--kind', 'query', '--json']).err,
+      /^sluice: --kind puts nothing before the texts: .*--prefix TEXT/,
+    );
+    assert.doesNotMatch(sluice(['inspect', model]).out, /before a/);
     close(vectors(model, '-p', 'The dog ran home.', '--kind', 'query')[0], unit(vector_of(DOG)));
   });
   it('a special token that is written out in a text is text', () => {
