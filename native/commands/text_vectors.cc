@@ -92,6 +92,12 @@ Status fit_text(const Engine& engine, const VectorOptions& options, VectorText& 
   if (text.ids.empty())
     return fail(Code::invalid_argument, text.name,
                 " is empty, and this model puts no token around a text; leave it out");
+  const int64_t n_vocab = engine.tokenizer().vocab_size();
+  for (const TokenId id : text.ids) {
+    if (id < 0 || id >= n_vocab)
+      return fail(Code::invalid_argument, text.name, ": token ", id,
+                  " is not in the vocabulary, whose ids are 0 to ", n_vocab - 1);
+  }
   const size_t most = engine.context_size();
   if (options.truncate) truncate_ids(engine.tokenizer(), most, text.ids);
   if (text.ids.size() <= most) return {};

@@ -41,7 +41,8 @@ struct VectorText {
 };
 
 // Cuts a text that is longer than the context if `truncate` says so. Fails with context_full, or
-// with invalid_argument if it has no tokens. The message names the text.
+// with invalid_argument if it has no tokens or one that isn't in the vocabulary. The message names
+// the text.
 Status fit_text(const Engine& engine, const VectorOptions& options, VectorText& text);
 
 struct VectorFigures {

@@ -233,7 +233,10 @@ describe('embed', () => {
       [model, '--tokens', '5', '--kind', 'query'],
       /--tokens are taken as they are; --kind is for texts/,
     );
-    refused([model, '--tokens', '5000'], /5000/);
+    refused(
+      [model, '--tokens', '2,5000'],
+      /error: --tokens: token 5000 is not in the vocabulary, whose ids are 0 to 20\n/,
+    );
     refused([model, '-f', temporary('empty.txt', '')], /has no line/);
   });
   it('Ctrl-C ends it after whole lines', async () => {
