@@ -151,9 +151,14 @@ int embed(EmbedOptions& options) {
     return fail_with({Code::invalid_argument,
                       "no text; give one with -p, several with -f, one a line, ids with --tokens, "
                       "or a text behind the model or on standard input"});
+  if (options.prompt.text) {
+    if (const std::string hint = file_hint(*options.prompt.text); !hint.empty())
+      note(concat("this embeds the name: ", hint));
+  }
   const auto engine = load(*model, options.load);
   if (!engine) return fail_with(with_file_name(*model, engine.error()));
   warn((*engine)->notes());
+  note_use(**engine);
   const auto size = vector_size((*engine)->vector_width(), options.dimensions);
   if (!size) return fail_with(size.error());
   auto texts = read_texts(**engine, options, *given);

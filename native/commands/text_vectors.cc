@@ -76,6 +76,15 @@ void add_vector_options(CLI::App& app, VectorOptions& options) {
   add_download_options(app, options.download);
 }
 
+void note_use(const Engine& engine) {
+  const Gguf& header = engine.header();
+  const std::string key = concat(header.find("general.architecture")->text(), ".pooling_type");
+  if (engine.makes().text && header.find(key) == nullptr)
+    note(
+        "the model was made to write text, not for vectors: those of an embedding model are "
+        "better");
+}
+
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {

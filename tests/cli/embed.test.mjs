@@ -140,6 +140,19 @@ describe('embed', () => {
     assert.doesNotMatch(sluice(['inspect', model]).out, /before a/);
     close(vectors(model, '-p', 'The dog ran home.', '--kind', 'query')[0], unit(vector_of(DOG)));
   });
+  it('a model that was made to write text is noted, and a text that is the name of a file', () => {
+    const note = /^sluice: the model was made to write text, not for vectors: /m;
+    assert.match(sluice(['embed', bundled, '-p', 'dog']).err, note);
+    assert.doesNotMatch(sluice(['embed', model, '-p', 'dog']).err, note);
+    const file = temporary('dogs.txt', 'The dog ran home.\n');
+    for (const args of [[file], ['-p', file]])
+      assert.match(
+        sluice(['embed', model, ...args]).err,
+        /^sluice: this embeds the name: .*dogs\.txt is a file; -f reads it$/m,
+      );
+    assert.doesNotMatch(sluice(['embed', model, '-f', file]).err, /is a file/);
+    assert.equal(embed(bundled, file).err, '');
+  });
   it('a special token that is written out in a text is text', () => {
     close(vectors(model, '-p', '[SEP]')[0], unit(vector_of(['[UNK]', '[UNK]', '[UNK]'])));
   });
