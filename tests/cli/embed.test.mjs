@@ -273,7 +273,7 @@ describe('embed', () => {
     assert.equal(status, 0);
     assert.equal(out.trim(), '1');
   });
-  it('run, chat and logits of a model that writes no text say what it is for', () => {
+  it('run, chat, logits and bench of a model that writes no text say what it is for', () => {
     for (const command of ['run', 'chat', 'logits']) {
       const found = sluice([command, model, '-p', 'dog']);
       assert.equal(found.status, 3, command);
@@ -282,6 +282,12 @@ describe('embed', () => {
         /writes no text; it makes vectors of texts \(sluice embed\) and finds words/,
       );
     }
+    const bench = sluice(['bench', model, '-p', '4', '-n', '2', '-r', '1']);
+    assert.equal(bench.status, 3);
+    assert.match(
+      bench.err,
+      /writes no text; it makes vectors .*; sluice embed -f FILE shows texts\/s/,
+    );
     const plain = bert({ head: false });
     assert.match(
       sluice(['run', plain, '-p', 'dog']).err,
