@@ -36,21 +36,36 @@ std::string too_many_arguments(const std::string& argument, bool prompt) {
                 prompt ? "; a prompt of several words stands in quotes" : "");
 }
 
+std::string file_hint(const std::string& text) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(text, error)) return "";
+  return concat(printable(text, kMaxShownPath), " is a file; -f reads it");
+}
+
 namespace {
 
-// Records the prompt's source. Throws if there is one already.
-void take_prompt(Prompt& prompt, const std::string& source) {
+constexpr std::string_view kPromptArgument = "the argument PROMPT";
+
+// Records the prompt's source; `argument` is the text of that argument, if it is one. Throws if
+// there is a source already.
+void take_prompt(const CLI::App& app, Prompt& prompt, const std::string& source,
+                 const std::string& argument = "") {
   if (!prompt.source.empty()) {
+    const bool first = prompt.source == kPromptArgument && prompt.text;
+    const std::string hint = file_hint(first ? *prompt.text : argument);
+    const bool by_file = prompt.source == "-f" || source == "-f";
+    if (!hint.empty() && !by_file && app.get_option_no_throw("-f") != nullptr)
+      throw CLI::ValidationError(concat("there are two prompts, but ", hint));
     throw CLI::ValidationError(concat("the prompt is given twice, by ", prompt.source, " and by ",
                                       source, "; leave one of them out"));
   }
   prompt.source = source;
 }
 
-void take_argument(Prompt& prompt, const std::string& text) {
-  const std::string source = "the argument PROMPT";
+void take_argument(const CLI::App& app, Prompt& prompt, const std::string& text) {
+  const std::string source(kPromptArgument);
   if (prompt.source == source) throw CLI::ValidationError(too_many_arguments(text, true));
-  take_prompt(prompt, source);
+  take_prompt(app, prompt, source, text);
   prompt.text = text;
 }
 
@@ -95,29 +110,29 @@ void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt) {
     std::error_code error;
     if (text == model || (text.ends_with(".gguf") && std::filesystem::is_regular_file(text, error)))
       refuse_second_model(text, " (a prompt that reads like this goes behind -p)");
-    take_argument(prompt, text);
+    take_argument(app, prompt, text);
   };
   add_model(app, model, take);
   add_value(app, "PROMPT", "TEXT", "the text, in quotes; or -p", take);
-  add_value(app, "-p,--prompt", "TEXT", "the text", [&prompt](const std::string& text) {
-    take_prompt(prompt, "-p");
+  add_value(app, "-p,--prompt", "TEXT", "the text", [&app, &prompt](const std::string& text) {
+    take_prompt(app, prompt, "-p");
     prompt.text = text;
   })->group("Input");
 }
 
 void add_prompt_file(CLI::App& app, Prompt& prompt, const std::string& description) {
-  add_value(app, "-f,--file", "FILE", description, [&prompt](const std::string& text) {
+  add_value(app, "-f,--file", "FILE", description, [&app, &prompt](const std::string& text) {
     if (text.empty()) refuse("-f", "the path of a file", text);
-    take_prompt(prompt, "-f");
+    take_prompt(app, prompt, "-f");
     prompt.file = text;
   })->group("Input");
 }
 
 void add_prompt_tokens(CLI::App& app, Prompt& prompt) {
   add_value(app, "--tokens", "IDS", "token ids, like 1,2,3; taken as they are, without BOS",
-            [&prompt](const std::string& text) {
+            [&app, &prompt](const std::string& text) {
               const auto ids = read_integers("--tokens", text, 0, INT32_MAX);
-              take_prompt(prompt, "--tokens");
+              take_prompt(app, prompt, "--tokens");
               prompt.tokens.emplace(ids.begin(), ids.end());
             })
       ->group("Input");

@@ -57,4 +57,7 @@ void add_json(CLI::App& app, bool& json, const std::string& description);
 // The message for an argument that is one too many. `prompt`: the command has a prompt.
 std::string too_many_arguments(const std::string& argument, bool prompt);
 
+// "FILE is a file; -f reads it" of a text that names a file that exists; "" of any other.
+std::string file_hint(const std::string& text);
+
 }  // namespace sluice::cli

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -77,15 +76,20 @@ std::string name_beside(const std::string& path, std::string_view ending) {
   return whole.parent_path() / concat(fits ? name : name.substr(0, kept), ending);
 }
 
-// Whether the file, which isn't empty, begins as GGUF does.
-Result<bool> is_gguf(const std::string& path) {
+// A kind of files, by how they begin.
+struct Kind {
+  std::string_view magic;
+  std::string_view name;
+};
+
+// Whether the file, which isn't empty, begins so.
+Result<bool> begins_with(const std::string& path, std::string_view magic) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) return fail(Code::invalid_argument, std::strerror(errno));
-  constexpr std::string_view kMagic = "GGUF";
-  std::array<char, kMagic.size()> start = {};
+  std::string start(magic.size(), '\0');
   const ssize_t n = ::pread(file.fd, start.data(), start.size(), 0);
   if (n < 0) return fail(Code::invalid_argument, std::strerror(errno));
-  return std::string_view(start.data(), static_cast<size_t>(n)) == kMagic;
+  return std::string_view(start.data(), static_cast<size_t>(n)) == magic;
 }
 
 // Why what is there, with this status, isn't to be replaced, or "".
@@ -94,11 +98,15 @@ std::string why_kept(const std::string& target, const struct stat& found,
   if (S_ISDIR(found.st_mode)) return "it is a folder; name a file in it";
   if (!S_ISREG(found.st_mode)) return "it is no regular file";
   if (replaces == OutputFile::Replaces::any || found.st_size == 0) return "";
-  const auto gguf = is_gguf(target);
-  if (!gguf)
-    return concat("a file is there that can't be read (", gguf.error().message,
+  const Kind kind =
+      replaces == OutputFile::Replaces::npy ? Kind{"\x93NUMPY", ".npy"} : Kind{"GGUF", "GGUF"};
+  const auto same = begins_with(target, kind.magic);
+  if (!same)
+    return concat("a file is there that can't be read (", same.error().message,
                   "); name another file or remove it");
-  return *gguf ? "" : "a file of another kind is there, no GGUF; name another file or remove it";
+  return *same ? ""
+               : concat("a file of another kind is there, no ", kind.name,
+                        "; name another file or remove it");
 }
 
 // Why no file can be made in the folder, by the system's reason.

@@ -50,8 +50,9 @@ class DiskModel final : public ByteSource {
 // ends.
 class OutputFile final : public ByteSink {
  public:
-  // What may be there already: an empty file or one that begins as GGUF does, or any file.
-  enum class Replaces : uint8_t { gguf, any };
+  // What may be there already: an empty file, one that begins as GGUF or NumPy's format does, or
+  // any file.
+  enum class Replaces : uint8_t { gguf, npy, any };
 
   // A file at `path`, if it is committed. One that it replaces hands on its permissions. Fails with
   // invalid_argument if `path` is "-" or names something that isn't replaced: no regular file, or

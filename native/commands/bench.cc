@@ -10,6 +10,7 @@
 #include "app/exit_status.h"
 #include "app/help.h"
 #include "app/model.h"
+#include "app/model_use.h"
 #include "app/numbers.h"
 #include "app/option_flags.h"
 #include "app/output.h"
@@ -191,7 +192,12 @@ Status measure(ModelSource& model, const BenchOptions& options, bool profiled, R
   load_options.context_size =
       static_cast<uint32_t>(std::max(options.prompt, options.depth + options.tokens + 2));
   load_options.profile = profiled;
-  SLUICE_ASSIGN(const auto engine, load(model, load_options));
+  const auto check = [](const Gguf& header, LoadOptions&) -> Status {
+    if (const auto good = require_text(header); !good)
+      return fail(good.error().code, good.error().message, "; sluice embed -f FILE shows texts/s");
+    return {};
+  };
+  SLUICE_ASSIGN(const auto engine, load(model, load_options, check));
   // If not all threads could be started, shows the number that were measured. Warns only once.
   if (const int threads = engine->stats().threads; threads < rates.threads) {
     warn(engine->notes());

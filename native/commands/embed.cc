@@ -100,6 +100,16 @@ Status check_options(const EmbedOptions& options) {
   return {};
 }
 
+// Finds a wrong --npy before a long download or load.
+Status check_npy(const EmbedOptions& options, const ModelSource& model) {
+  if (options.npy.empty()) return {};
+  std::vector<std::string> read = model.paths;
+  if (options.prompt.file) read.push_back(*options.prompt.file);
+  SLUICE_TRY(check_other_files({options.npy}, read));
+  SLUICE_TRY(OutputFile::create(options.npy, OutputFile::Replaces::npy));
+  return {};
+}
+
 // The texts that were given, as ids.
 Result<std::vector<VectorText>> read_texts(const Engine& engine, const EmbedOptions& options,
                                            const std::optional<std::string>& given) {
@@ -111,6 +121,10 @@ Result<std::vector<VectorText>> read_texts(const Engine& engine, const EmbedOpti
     const EmbeddingPrompts prompts = embedding_prompts(engine.header());
     const std::string_view prefix =
         options.prefix ? std::string_view(*options.prefix) : prompts.of(options.kind);
+    if (options.kind != TextKind::plain && prompts.query.empty() && prompts.document.empty())
+      note(
+          "--kind puts nothing before the texts: no words are known that this model wants there; "
+          "--prefix TEXT puts some");
     if (options.prompt.text) {
       texts.push_back({"the text", text_ids(tokenizer, prefix, *given)});
     } else {
@@ -130,15 +144,21 @@ int embed(EmbedOptions& options) {
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
   auto model = find_model(options.model, options.download, options.prompt.source.empty());
   if (!model) return fail_with(model.error());
+  if (const auto good = check_npy(options, *model); !good) return fail_with(good.error());
   const auto given = prompt_text(options.prompt, true);
   if (!given) return fail_with(given.error());
   if (!*given && !options.prompt.tokens)
     return fail_with({Code::invalid_argument,
                       "no text; give one with -p, several with -f, one a line, ids with --tokens, "
                       "or a text behind the model or on standard input"});
+  if (options.prompt.text) {
+    if (const std::string hint = file_hint(*options.prompt.text); !hint.empty())
+      note(concat("this embeds the name: ", hint));
+  }
   const auto engine = load(*model, options.load);
   if (!engine) return fail_with(with_file_name(*model, engine.error()));
   warn((*engine)->notes());
+  note_use(**engine);
   const auto size = vector_size((*engine)->vector_width(), options.dimensions);
   if (!size) return fail_with(size.error());
   auto texts = read_texts(**engine, options, *given);
@@ -147,7 +167,7 @@ int embed(EmbedOptions& options) {
   defer_signals();
   std::optional<OutputFile> npy;
   if (!options.npy.empty()) {
-    auto created = OutputFile::create(options.npy, OutputFile::Replaces::any);
+    auto created = OutputFile::create(options.npy, OutputFile::Replaces::npy);
     if (!created) return fail_with(created.error());
     npy.emplace(std::move(*created));
     const std::string header = npy_header(texts->size(), *size);
@@ -204,11 +224,13 @@ void add_embed(CLI::App& program, int& status) {
       ->group("Input");
   add_flag(*app, "--no-normalize", options->raw, "don't divide the vectors by their length")
       ->group("Output");
-  add_value(*app, "--npy", "FILE", "write the vectors to this file, in NumPy's format",
-            [options](const std::string& text) {
-              if (text.empty()) refuse("--npy", "the path of a file", text);
-              options->npy = text;
-            })
+  add_value(
+      *app, "--npy", "FILE",
+      "write the vectors to this file, in NumPy's format; an older one of that format is replaced",
+      [options](const std::string& text) {
+        if (text.empty()) refuse("--npy", "the path of a file", text);
+        options->npy = text;
+      })
       ->group("Output");
   add_json(*app, options->json, "one JSON object a text");
   add_flag(*app, "-q,--quiet", options->quiet, "no figures, no notes")->group("Output");

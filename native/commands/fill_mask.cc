@@ -89,6 +89,10 @@ std::string tables(const Tokenizer& tokenizer, const MaskedText& text,
 int fill_mask(FillMaskOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
+  // The bundled model has no such head.
+  if (options.model.empty())
+    return fail_with({Code::invalid_argument,
+                      "no model; name one that finds masked words, behind fill-mask or by -m"});
   auto model = find_model(options.model, options.download, options.prompt.source.empty());
   if (!model) return fail_with(model.error());
   const auto text = prompt_text(options.prompt);
@@ -129,9 +133,13 @@ int fill_mask(FillMaskOptions& options) {
 
 void add_fill_mask(CLI::App& program, int& status) {
   auto options = std::make_shared<FillMaskOptions>();
-  CLI::App* app =
-      add_command(program, "fill-mask", "find the words that a text leaves open", kFillMaskFooter);
+  CLI::App* app = add_command(program, "fill-mask", "find the words that a text leaves open",
+                              kFillMaskFooter, Environment::cache);
   add_model_and_prompt(*app, options->model, options->prompt);
+  app->get_option("MODEL")
+      ->description(
+          "a masked language model: the path of a GGUF file, or what other commands take as MODEL")
+      ->group(kNeededArgument);
   add_prompt_file(*app, options->prompt);
   add_prompt_tokens(*app, options->prompt);
   add_integer(*app, "--top", options->top, 1, 1 << 20, "N",
@@ -139,6 +147,9 @@ void add_fill_mask(CLI::App& program, int& status) {
       ->group("Output");
   add_json(*app, options->json, "one JSON object");
   add_options(*app, options->load);
+  app->get_option("-c")->description(
+      "the most tokens that the text may have; 1 to 1048576; 0: all that the model was trained for "
+      "(default the model's own, at most 4096)");
   add_download_options(*app, options->download);
   app->callback([options, &status] { status = fill_mask(*options); });
 }

@@ -4,7 +4,9 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "api/embedding_prompts.h"
 #include "app/arguments.h"
 #include "app/diagnostics.h"
 #include "app/exit_status.h"
@@ -122,6 +124,16 @@ int inspect_tensors(const InspectOptions& options, ModelSource& model) {
   return kDone;
 }
 
+// The inspection and what sluice embed puts before texts, if the model wants any:
+// "prompts": {"query": "..", "document": ".."}.
+std::string with_prompts(std::string json, const Gguf& header) {
+  const EmbeddingPrompts prompts = embedding_prompts(header);
+  if (prompts.query.empty() && prompts.document.empty()) return json;
+  const nlohmann::ordered_json both = {{"query", prompts.query}, {"document", prompts.document}};
+  json.pop_back();
+  return json + concat(",\"prompts\":", both.dump(), "}");
+}
+
 int inspect(const InspectOptions& options) {
   auto model = find_model(options.model, options.download);
   if (!model) return report(model.error(), options.json);
@@ -130,8 +142,10 @@ int inspect(const InspectOptions& options) {
   if (!header) return report(with_file_name(*model, header.error()), options.json);
   LoadOptions load = options.load;
   resolve_context(header->gguf, load);
-  const std::string json = inspect_json(header->gguf, load, header->file_bytes, Access::rereadable,
-                                        options.all ? UINT64_MAX : kShownElements);
+  const std::string json =
+      with_prompts(inspect_json(header->gguf, load, header->file_bytes, Access::rereadable,
+                                options.all ? UINT64_MAX : kShownElements),
+                   header->gguf);
   if (options.json) {
     write_json(json + "\n");
   } else {

@@ -68,6 +68,17 @@ std::string uses(const Json& info) {
   return out;
 }
 
+// What sluice embed and similar put before texts: a row for each kind of text that has some.
+std::string prompts(const Json& info) {
+  std::string out;
+  if (!info.contains("prompts")) return out;
+  for (const auto& [kind, words] : info["prompts"].items()) {
+    const std::string text = words.get<std::string>();
+    if (!text.empty()) out += row(concat("before a ", kind), quoted_text(text, 57));
+  }
+  return out;
+}
+
 std::string overview(const Json& info) {
   const Json& tokenizer = info["tokenizer"];
   std::string out;
@@ -80,7 +91,7 @@ std::string overview(const Json& info) {
                                ? std::string()
                                : concat("; data from byte ", text_of(info["dataOffset"]), " on")));
   if (!is_importance(info)) out += row("parameters", human_count(whole(info["parameters"])));
-  if (info.contains("makes")) out += row("makes", uses(info));
+  if (info.contains("makes")) out += row("makes", uses(info)) + prompts(info);
   // Not every file is one of a model: an importance matrix has none of these.
   const auto known = [&](const char* name) { return !info[name].is_null(); };
   if (known("layers")) out += row("layers", text_of(info["layers"]));

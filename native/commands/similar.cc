@@ -112,6 +112,7 @@ int similar(SimilarOptions& options) {
   const auto engine = load(*model, options.load);
   if (!engine) return fail_with(with_file_name(*model, engine.error()));
   warn((*engine)->notes());
+  note_use(**engine);
   const auto size = vector_size((*engine)->vector_width(), options.dimensions);
   if (!size) return fail_with(size.error());
   auto texts = encode(**engine, options, **query, lines);

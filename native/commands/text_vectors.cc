@@ -76,6 +76,15 @@ void add_vector_options(CLI::App& app, VectorOptions& options) {
   add_download_options(app, options.download);
 }
 
+void note_use(const Engine& engine) {
+  const Gguf& header = engine.header();
+  const std::string key = concat(header.find("general.architecture")->text(), ".pooling_type");
+  if (engine.makes().text && header.find(key) == nullptr)
+    note(
+        "the model was made to write text, not for vectors: those of an embedding model are "
+        "better");
+}
+
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -92,6 +101,12 @@ Status fit_text(const Engine& engine, const VectorOptions& options, VectorText& 
   if (text.ids.empty())
     return fail(Code::invalid_argument, text.name,
                 " is empty, and this model puts no token around a text; leave it out");
+  const int64_t n_vocab = engine.tokenizer().vocab_size();
+  for (const TokenId id : text.ids) {
+    if (id < 0 || id >= n_vocab)
+      return fail(Code::invalid_argument, text.name, ": token ", id,
+                  " is not in the vocabulary, whose ids are 0 to ", n_vocab - 1);
+  }
   const size_t most = engine.context_size();
   if (options.truncate) truncate_ids(engine.tokenizer(), most, text.ids);
   if (text.ids.size() <= most) return {};

@@ -31,6 +31,10 @@ struct VectorOptions {
 // Adds the options of how vectors are made.
 void add_vector_options(CLI::App& app, VectorOptions& options);
 
+// A note if the model wasn't made for vectors: it writes text, and its file doesn't say how to
+// pool.
+void note_use(const Engine& engine);
+
 // The lines of a text without their ends (\n or \r\n). One at the end adds no line.
 std::vector<std::string_view> lines_of(std::string_view text);
 
@@ -41,7 +45,8 @@ struct VectorText {
 };
 
 // Cuts a text that is longer than the context if `truncate` says so. Fails with context_full, or
-// with invalid_argument if it has no tokens. The message names the text.
+// with invalid_argument if it has no tokens or one that isn't in the vocabulary. The message names
+// the text.
 Status fit_text(const Engine& engine, const VectorOptions& options, VectorText& text);
 
 struct VectorFigures {

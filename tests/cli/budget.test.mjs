@@ -244,18 +244,24 @@ describe('under its least budget each model gives the bits of the whole', () => 
     const info = JSON.parse(sluice(['inspect', path, '--json']).out);
     if (!info.supported) continue;
     it(path.slice(path.lastIndexOf('/') + 1), () => {
-      const args = ['logits', path, '--tokens', '5,1,30,7,7,12', '--hash'];
+      // A model that writes no text has no logits: it makes vectors.
+      const writes = info.makes.includes('text');
+      const args = [writes ? 'logits' : 'embed', path, '--tokens', '5,1,30,7,7,12'];
+      args.push(writes ? '--hash' : '--json');
       const { status, out, err } = sluice(args);
       assert.equal(status, 0, err);
       for (const threads of ['1', '2']) {
         const { least, total } = memory_of(path, '-t', threads);
         assert.ok(least < total);
+        const { rereadBytes } = memory_of(path, '-t', threads, '--memory-budget', String(least));
+        // An encoder of two layers holds both under its least budget.
+        assert.ok(rereadBytes > 0 || !writes);
         const tight = [...args, '-t', threads, '--memory-budget', String(least)];
-        for (const more of [[], ['--batch', '1'], ['--batch', '4']]) {
+        for (const more of writes ? [[], ['--batch', '1'], ['--batch', '4']] : [[]]) {
           const got = sluice([...tight, ...more]);
           assert.equal(got.status, 0, got.err);
           assert.equal(got.out, out, `${threads} threads ${more.join(' ')}`);
-          assert.match(got.err, /read again/);
+          if (rereadBytes > 0) assert.match(got.err, /read again/);
         }
       }
     });

@@ -123,8 +123,35 @@ describe('embed', () => {
     const passage = embed(e5, '-p', 'The dog ran home.', '--kind', 'document').out;
     close(numbers_of(passage), unit(vector_of(['[UNK]', ':', ...DOG])));
     close(vectors(e5, '-p', 'The dog ran home.')[0], unit(vector_of(DOG)));
+    assert.deepEqual(JSON.parse(sluice(['inspect', e5, '--json']).out).prompts, {
+      query: 'query: ',
+      document: 'passage: ',
+    });
+    assert.match(
+      sluice(['inspect', e5]).out,
+      /\n {2}before a query +"query: "\n {2}before a document +"passage: "\n/,
+    );
+    assert.equal(sluice(['embed', e5, '-p', 'dog', '--kind', 'query', '--json']).err, '');
     // This one's family wants nothing.
+    assert.match(
+      sluice(['embed', model, '-p', 'dog', '--kind', 'query', '--json']).err,
+      /^sluice: --kind puts nothing before the texts: .*--prefix TEXT/,
+    );
+    assert.doesNotMatch(sluice(['inspect', model]).out, /before a/);
     close(vectors(model, '-p', 'The dog ran home.', '--kind', 'query')[0], unit(vector_of(DOG)));
+  });
+  it('a model that was made to write text is noted, and a text that is the name of a file', () => {
+    const note = /^sluice: the model was made to write text, not for vectors: /m;
+    assert.match(sluice(['embed', bundled, '-p', 'dog']).err, note);
+    assert.doesNotMatch(sluice(['embed', model, '-p', 'dog']).err, note);
+    const file = temporary('dogs.txt', 'The dog ran home.\n');
+    for (const args of [[file], ['-p', file]])
+      assert.match(
+        sluice(['embed', model, ...args]).err,
+        /^sluice: this embeds the name: .*dogs\.txt is a file; -f reads it$/m,
+      );
+    assert.doesNotMatch(sluice(['embed', model, '-f', file]).err, /is a file/);
+    assert.equal(embed(bundled, file).err, '');
   });
   it('a special token that is written out in a text is text', () => {
     close(vectors(model, '-p', '[SEP]')[0], unit(vector_of(['[UNK]', '[UNK]', '[UNK]'])));
@@ -152,6 +179,33 @@ describe('embed', () => {
     assert.deepEqual(readFileSync(npy), bytes);
     assert.deepEqual(readdirSync(folder), ['vectors.npy']);
     assert.equal(embed(model, '-p', 'dog', '--npy', join(folder, 'none', 'a.npy')).status, 1);
+    // An older array is replaced.
+    assert.equal(embed(model, '-p', 'dog', '--npy', npy).status, 0);
+    assert.ok(readFileSync(npy).length < bytes.length);
+  });
+  it('--npy replaces no file that is read, nor one of another kind', () => {
+    const file = temporary('kept.txt', 'The dog ran home.\n');
+    const copy = temporary('kept.gguf', readFileSync(model));
+    const other = temporary('other.txt', 'mine');
+    const empty = temporary('empty.npy', '');
+    for (const [path, args, message] of [
+      [copy, ['-p', 'x'], /kept\.gguf is the file that is read; name another for the output/],
+      [file, ['-f', file], /kept\.txt is the file that is read/],
+      [other, ['-p', 'x'], /can't write .*other\.txt: a file of another kind is there, no \.npy;/],
+      [
+        model,
+        ['-p', 'x'],
+        /a file of another kind is there, no \.npy; name another file or remove/,
+      ],
+    ]) {
+      const before = readFileSync(path);
+      const { status, err } = embed(copy, ...args, '--npy', path);
+      assert.equal(status, 2, err);
+      assert.match(err, message);
+      assert.deepEqual(readFileSync(path), before);
+    }
+    assert.equal(embed(model, '-p', 'x', '--npy', empty).status, 0);
+    assert.ok(readFileSync(empty).length > 0);
   });
   it('a text that is too long is named; --truncate cuts it and keeps its end', () => {
     const file = temporary('long-too.txt', `dog\n${'dog '.repeat(40)}\n`);
@@ -192,7 +246,10 @@ describe('embed', () => {
       [model, '--tokens', '5', '--kind', 'query'],
       /--tokens are taken as they are; --kind is for texts/,
     );
-    refused([model, '--tokens', '5000'], /5000/);
+    refused(
+      [model, '--tokens', '2,5000'],
+      /error: --tokens: token 5000 is not in the vocabulary, whose ids are 0 to 20\n/,
+    );
     refused([model, '-f', temporary('empty.txt', '')], /has no line/);
   });
   it('Ctrl-C ends it after whole lines', async () => {
@@ -216,7 +273,7 @@ describe('embed', () => {
     assert.equal(status, 0);
     assert.equal(out.trim(), '1');
   });
-  it('run, chat and logits of a model that writes no text say what it is for', () => {
+  it('run, chat, logits and bench of a model that writes no text say what it is for', () => {
     for (const command of ['run', 'chat', 'logits']) {
       const found = sluice([command, model, '-p', 'dog']);
       assert.equal(found.status, 3, command);
@@ -225,6 +282,12 @@ describe('embed', () => {
         /writes no text; it makes vectors of texts \(sluice embed\) and finds words/,
       );
     }
+    const bench = sluice(['bench', model, '-p', '4', '-n', '2', '-r', '1']);
+    assert.equal(bench.status, 3);
+    assert.match(
+      bench.err,
+      /writes no text; it makes vectors .*; sluice embed -f FILE shows texts\/s/,
+    );
     const plain = bert({ head: false });
     assert.match(
       sluice(['run', plain, '-p', 'dog']).err,

@@ -101,6 +101,11 @@ describe('fill-mask', () => {
       /makes +vectors of 32 numbers \(pooling mean\), words for masks\n/,
     );
   });
+  it('its help says that it needs a model', () => {
+    const { out } = sluice(['fill-mask', '--help']);
+    assert.match(out, /sluice fill-mask MODEL /);
+    assert.doesNotMatch(out, /bundled|answer/);
+  });
   it('what it needs is said', () => {
     const refused = (status, args, message) => {
       const found = sluice(['fill-mask', ...args, '--json'], { input: '' });
@@ -115,6 +120,7 @@ describe('fill-mask', () => {
     refused(2, [model, '--tokens', '2,5,3'], /has no mask; write \[MASK\]/);
     refused(2, [model], /no text; give one with -p/);
     refused(2, [model, '-p', ''], /has no mask/);
+    refused(2, ['-p', '[MASK]'], /no model; name one that finds masked words/);
     refused(1, [model, '-p', `[MASK] ${'dog '.repeat(40)}`], /43 tokens/);
     refused(
       3,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import { bert, unit, vector_of } from './bert-folder.mjs';
-import { events, shell, sluice, temporary } from './helpers.mjs';
+import { bundled, events, shell, sluice, temporary } from './helpers.mjs';
 
 const model = bert();
 const LINES = [
@@ -88,6 +88,10 @@ describe('similar', () => {
       expected('home'),
     );
   });
+  it('a model that was made to write text is noted', () => {
+    const { err } = sluice(['similar', bundled, '-p', 'dog', '-f', file]);
+    assert.match(err, /^sluice: the model was made to write text, not for vectors: /m);
+  });
   it('the query and the texts may come by standard input', () => {
     const by_option = sluice(['similar', model, '-p', 'home', '-f', file, '-q']).out;
     assert.equal(shell(`echo home | "$SLUICE" similar "${model}" -f "${file}" -q`).out, by_option);
@@ -111,6 +115,14 @@ describe('similar', () => {
       assert.match(found.err, message);
     };
     refused(2, [model, '-p', 'dog'], /no texts; name a file of them with -f/);
+    refused(
+      2,
+      [model, '-p', 'dog', file],
+      /two prompts, but .*lines\.txt is a file; -f reads it; see/,
+    );
+    refused(2, [model, '-p', 'dog', 'cat'], /the prompt is given twice/);
+    const given = sluice(['logits', bundled, '-p', 'dog', file]);
+    assert.match(given.err, /the prompt is given twice/, 'it has no -f');
     refused(2, [model, '-f', file], /no query; give one with -p/);
     refused(2, [model, 'dog', '-f', temporary('none.txt', '\n \n')], /has no text/);
     refused(3, [model, 'dog', '-f', '/none'], /can't open the texts' file \/none/);
