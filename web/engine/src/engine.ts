@@ -57,8 +57,9 @@ import {
   type TextCallHooks,
   type VectorsMessage,
 } from './vectors/calls.js';
-import { makeEmbeddings, type Embeddings } from './vectors/openai.js';
+import { makeEmbeddings } from './vectors/openai.js';
 import type {
+  Embeddings,
   Embedding,
   EmbedOptions,
   EmbedTexts,

@@ -51,8 +51,8 @@ export type { DownloadReason, Facts, NotKeptReason } from './facts.js';
 export { NOTE_CODES, type Audience, type Note, type NoteCode } from './notes.js';
 export { GENERATE_RULES, LOAD_RULES, type Rule, type RuleKind } from './option-table.js';
 export { states } from './states.js';
-export type { Embeddings } from './vectors/openai.js';
 export type {
+  Embeddings,
   Embedding,
   EmbeddingList,
   EmbeddingRequest,

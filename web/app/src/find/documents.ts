@@ -43,9 +43,14 @@ function age({ document }: Row): number {
   return document?.added ?? 0;
 }
 
+/** The oldest first; those of one moment by their names. */
+function order(a: Row, b: Row): number {
+  return age(a) - age(b) || a.name.localeCompare(b.name) || (a.id < b.id ? -1 : 1);
+}
+
 function put(row: Row): void {
   const others = (rows.peek() ?? []).filter(({ id }) => id !== row.id);
-  rows.value = [...others, row].sort((a, b) => age(a) - age(b) || (a.id < b.id ? -1 : 1));
+  rows.value = [...others, row].sort(order);
 }
 
 function drop(id: string): void {

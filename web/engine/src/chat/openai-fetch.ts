@@ -5,7 +5,7 @@ import { unlessAborted } from '../promises.js';
 import type { AsyncStream, ModelInfo } from '../types.js';
 import { modelName } from './answers.js';
 import { wrong } from './body.js';
-import type { Embeddings } from '../vectors/openai.js';
+import type { Embeddings } from '../vectors/types.js';
 import type { ChatCompletions, Completions } from './types.js';
 
 /** What answers: an Engine. */

@@ -3,27 +3,10 @@ import { modelName } from '../chat/answers.js';
 import { Body, field, wrong } from '../chat/body.js';
 import { refuseOthers } from '../chat/fields.js';
 import { checkSignals, takeRequestOptions, watchLimits } from '../chat/request-options.js';
-import type { RequestOptions } from '../chat/types.js';
 import { GENERATE_RULES, type Rule } from '../option-table.js';
 import { show, takeIds, takeText } from '../options.js';
 import { embed, type TextCallHooks } from './calls.js';
-import type { EmbeddingList, EmbeddingRequest } from './types.js';
-
-export interface Embeddings {
-  /** Vectors of texts, normalized. `invalid_argument` for a field that is wrong or not supported; `context_full`. */
-  create(
-    body: EmbeddingRequest & { encoding_format: 'base64' },
-    options?: RequestOptions | null,
-  ): Promise<EmbeddingList<string>>;
-  create(
-    body: EmbeddingRequest & { encoding_format?: 'float' | null | undefined },
-    options?: RequestOptions | null,
-  ): Promise<EmbeddingList>;
-  create(
-    body: EmbeddingRequest,
-    options?: RequestOptions | null,
-  ): Promise<EmbeddingList<number[] | string>>;
-}
+import type { EmbeddingList, Embeddings } from './types.js';
 
 /** The most texts of a request, as OpenAI's API has it. */
 const MOST_INPUTS = 2048;

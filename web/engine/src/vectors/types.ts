@@ -1,4 +1,5 @@
 // The public types of embeddings, of search and of masked words.
+import type { RequestOptions } from '../chat/types.js';
 
 /** How the rows of a text's tokens become one vector: their mean, the first token's row, or the last one's. */
 export type Pooling = 'mean' | 'cls' | 'last';
@@ -46,7 +47,7 @@ export interface EmbedOptions extends CommonOptions {
 /** The vector of a text. */
 export interface Embedding {
   /** In a buffer of its own. */
-  embedding: Float32Array<ArrayBuffer>;
+  embedding: Float32Array;
   /** Tokens of the text, with those that the model wants around it. */
   tokens: number;
 }
@@ -101,4 +102,21 @@ export interface EmbeddingList<Vector = number[]> {
   data: { object: 'embedding'; index: number; embedding: Vector }[];
   model: string;
   usage: { prompt_tokens: number; total_tokens: number };
+}
+
+/** `engine.embeddings`. */
+export interface Embeddings {
+  /** Vectors of texts, normalized. `invalid_argument` for a field that is wrong or not supported; `context_full`. */
+  create(
+    body: EmbeddingRequest & { encoding_format: 'base64' },
+    options?: RequestOptions | null,
+  ): Promise<EmbeddingList<string>>;
+  create(
+    body: EmbeddingRequest & { encoding_format?: 'float' | null | undefined },
+    options?: RequestOptions | null,
+  ): Promise<EmbeddingList>;
+  create(
+    body: EmbeddingRequest,
+    options?: RequestOptions | null,
+  ): Promise<EmbeddingList<number[] | string>>;
 }
