@@ -110,8 +110,14 @@ export function programHash(name: string): string {
   return hashOf(file);
 }
 
-/** The same for a file. */
+/** The same for a file. Of a model that writes no text: the numbers of its vector. */
 export function hashOf(file: string): string {
+  const { makes } = JSON.parse(sluice('inspect', file, '--json')) as { makes: string[] };
+  if (!makes.includes('text')) {
+    const made = sluice('embed', file, '--tokens', IDS.join(','), '--no-normalize', '--json');
+    const { embedding } = JSON.parse(made) as { embedding: number[] };
+    return Float32Array.from(embedding).join();
+  }
   const printed = sluice('logits', file, '--tokens', IDS.join(','), '--hash', '--json');
   return (JSON.parse(printed) as { hash: string }).hash;
 }

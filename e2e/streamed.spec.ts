@@ -84,7 +84,10 @@ async function underBudget(asked: Asked): Promise<Answer> {
     const engine = await Engine.load(from, { ...options, memoryBudget });
     try {
       for (const batch of batches) {
-        answer.hashes.push((await engine.logits(ids, { batch })).hash);
+        // Of a model that writes no text: its vector, as programHash() has it.
+        const writes = engine.info.makes.includes('text');
+        const [vector] = writes ? [] : await engine.embed([[...ids]], { normalize: false });
+        answer.hashes.push(vector?.embedding.join() ?? (await engine.logits(ids, { batch })).hash);
         answer.rereadBytes += engine.stats.rereadBytes;
       }
       while (asked.kept && !(await window.library.cache.has(url)))
