@@ -65,11 +65,21 @@ const THREADED_TESTS = [
   'weights_test',
 ];
 
-/** Two steps: the build of a preset (`targets`, by default all) and its tests. `jobs`: how many compilers at a time. */
+/**
+ * Two steps: the build of a preset (`targets`, by default all) and its tests. `jobs`: how many compilers at a time, and
+ * `programs`: how many programs of tests.
+ */
 function ctest_steps(
   preset,
   name,
-  { targets = [], what = 'unit, parity and golden tests', all, jobs = 1, outputs = [] } = {},
+  {
+    targets = [],
+    what = 'unit, parity and golden tests',
+    all,
+    jobs = 1,
+    programs = 1,
+    outputs = [],
+  } = {},
 ) {
   const report = path.join(LOGS, `${name}.xml`);
   const reports = path.join(ROOT, `build/${preset}/reports`);
@@ -99,7 +109,7 @@ function ctest_steps(
       inputs: [BUNDLED, 'scripts/make_unicode.mjs'],
       before: () =>
         [report, reports].forEach((old) => fs.rmSync(old, { recursive: true, force: true })),
-      commands: [['ctest', '--preset', preset, '--output-junit', report]],
+      commands: [['ctest', '--preset', preset, `-j${programs}`, '--output-junit', report]],
       count: () => count_ctest(report, reports),
     },
   ];
@@ -325,7 +335,8 @@ export function all_steps({ committed, all }) {
         log.match(/^(mean KL .*|steps with .*|real-(model|encoder): .*|skipped.*)$/gm) ?? [],
     },
     // The program itself is tested only in its release build.
-    ...ctest_steps('asan', 'asan', { targets: ['tests/all', 'fuzz'], all: true }),
+    // The last step, when nothing else runs any more.
+    ...ctest_steps('asan', 'asan', { targets: ['tests/all', 'fuzz'], all: true, programs: 2 }),
     ...arm_steps(),
     ...ctest_steps('tsan', 'tsan', {
       targets: THREADED_TESTS,
