@@ -24,6 +24,7 @@
 #include "base/makes.h"
 #include "base/result.h"
 #include "options/options.h"
+#include "sample/raw_logits.h"
 
 namespace sluice {
 
@@ -32,12 +33,14 @@ class ModelFiles;
 class Observer;
 class PackedKeeper;
 class Tokenizer;
+struct AttentionLayer;
 struct FilePlace;
 struct Gguf;
 struct PhaseTime;
 struct ReplyFormat;
 struct Results;
 struct Runtime;
+struct StatesWanted;
 struct Want;
 
 // How the caller brings the bytes of the file. sequential: each byte once, in the file's order.
@@ -65,7 +68,8 @@ struct Event {
   // Of a token of a reply: it belongs to the reasoning. The marks around that do as well, and have
   // no text.
   bool reasoning = false;
-  Finish finish = Finish::eos;  // of done
+  std::optional<RawLogits> raw;  // with GenerateOptions::trace: what it was chosen from
+  Finish finish = Finish::eos;   // of done
 };
 
 // In JSON the fields have the library's names: kernels, threads, loadMs, ttftMs, ...
@@ -132,12 +136,17 @@ struct SlotView {  // a layer's has its experts'
 // step() for which there is too little left fails with out_of_memory and the figures; it takes
 // nothing, and the session keeps what it has.
 struct MemoryPlan {
+  uint32_t context_size = 0;  // tokens: Engine::context_size()
+  // Tokens of the longest text that kv and activations are for: the context's. A model that writes
+  // no text has one as long as it allows, unless another was asked for: of this, at most 4096. The
+  // memory of a longer text is taken when it comes, if it is there.
+  uint32_t planned_tokens = 0;
   uint64_t weights = 0;
-  uint64_t kv = 0;           // keys and values of all sessions, for the whole context, and what
+  uint64_t kv = 0;           // keys and values of all sessions, for planned_tokens, and what
                              // recurrent layers keep
   uint64_t kv_chunk = 0;     // of kv, what each 256 tokens of the context add; the rest, of windows
                              // and of recurrent states, is bounded, however long the context
-  uint64_t activations = 0;  // for a prompt that fills the context, and the logits
+  uint64_t activations = 0;  // for a prompt of planned_tokens, and the logits
   uint64_t constant = 0;     // threads' scratch, header, tokenizer, code and stacks
   uint64_t budget = 0;       // that was asked for; 0: none
   uint64_t least = 0;        // the least budget that would do with this context; total() where the
@@ -232,6 +241,8 @@ class Engine {
   // engine's sessions wait for it, too: go on, or give up with stop_identifying().
   Result<bool> identify();
   void stop_identifying();
+  // Once identify() has returned true: the same model has the same number, however it was loaded.
+  uint64_t identity() const;
   std::vector<SlotView> slots() const;  // in the order of execution; none before has_layout()
 
   // --- the model -----------------------------------------------------------------------------
@@ -245,6 +256,7 @@ class Engine {
   ModelMakes makes() const;
   Pooling file_pooling() const;
   int64_t vector_width() const;
+  int64_t state_width() const;  // the numbers of a hidden state: n_embd
   MemoryPlan memory_plan() const;
   // Bytes that sessions can still take: of the budget (without one, of the machine's memory) what
   // is neither the model's nor in a session. 0 before has_layout().
@@ -308,7 +320,7 @@ class Session {
   Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
   // The same for other results, or several (session/results.h says which there are). Also fails
   // with invalid_argument for positions or layers that aren't there, and with unsupported_model if
-  // the model has no head and is to give logits.
+  // the model has no head and is to give logits. With Results::reuse not all ids are computed.
   Status start_results(std::span<const TokenId> ids, int64_t batch, const Results& wanted);
   // Begins to compute a vector of each text: of its ids, as they are, the rows of the final norm,
   // pooled; not normed to length 1. Texts are computed side by side, in their order, as many in a
@@ -318,6 +330,18 @@ class Session {
   // with context_full for a text longer than the context, with busy during a run, and with
   // out_of_memory; so may step().
   Status start_vectors(std::vector<std::vector<TokenId>> texts, Pooling pooling, int64_t batch = 0);
+  // The same for hidden states of each text (session/states.h), in place of a vector, of all
+  // models. Layers behind the last one that is wanted aren't computed. Also fails with
+  // invalid_argument for layers that aren't there.
+  Status start_states(std::vector<std::vector<TokenId>> texts, const StatesWanted& wanted,
+                      int64_t batch = 0);
+  // Begins to compute the logits that the head makes of `rows`, [n][n_embd] of the residual stream
+  // as start_results gives them of a layer (hidden(), which stays and may be `rows`): by final
+  // norm, head, scale and cap. logits() has [n][n_vocab] after done. The session's tokens stay, and
+  // prompt_progress() counts none. Fails with invalid_argument for no row, a part of one, or
+  // numbers that aren't finite or are 2^48 or more, with unsupported_model if the model writes no
+  // text, with busy during a run, and with out_of_memory.
+  Status start_head(std::span<const float> rows);
   // Begins to generate after all that the session has, where its last run ended: the last token
   // that was written is the next to be computed. Without a seed the random numbers go on as well,
   // as if that run had not ended. Fails as start() does, with invalid_argument if there is nothing.
@@ -330,15 +354,21 @@ class Session {
   void cancel();
   bool running() const;
   // The results of start_logits or start_results, after done and until the next run begins; empty
-  // where none were asked for. logits() has [n_vocab] of each position that was asked for, hidden()
-  // [layers][positions][n_embd], and pooled() [n_embd].
+  // where none were asked for. (Those of start_head: see there.) logits() has [n_vocab] of each
+  // position that was asked for, hidden() [layers][positions][n_embd], pooled() [n_embd], and
+  // attention() [attention_layers()][heads][position + 1].
   std::span<const float> logits() const;
   std::span<const float> hidden() const;
   std::span<const float> pooled() const;
-  // The results of start_vectors, those of the texts that are done so far: the first
-  // vectors_done(), with Engine::vector_width() numbers each. Until the next run begins.
+  std::span<const float> attention() const;
+  // The model's layers that attend, ascending. Others have something else in its place.
+  std::vector<AttentionLayer> attention_layers() const;
+  // The results of start_vectors or start_states, those of the texts that are done so far, the
+  // first texts_done(): Engine::vector_width() numbers of each, or [layers][positions][n_embd].
+  // Until the next run begins.
   std::span<const float> vectors() const;
-  size_t vectors_done() const;
+  std::span<const float> states() const;
+  size_t texts_done() const;
   // Forgets all tokens. The memory stays.
   void reset() { truncate(0); }
 
@@ -348,6 +378,9 @@ class Session {
   std::span<const TokenId> tokens() const;
   // tokens(), and the token that was written last, whose state it doesn't have yet.
   std::vector<TokenId> written() const;
+  // So many tokens stand before what the current run writes, or the last one wrote; 0 if none did.
+  // Presence and frequency penalties count those behind them.
+  size_t answer_begin() const;
   // How many tokens of a prompt a run need not compute: those that it shares with tokens(), as far
   // back as the state lets a run go on. At most prompt.size() - 1, because the last token is always
   // computed; 0 for an empty prompt. Fewer than are shared if layers with a window have let go of
@@ -429,5 +462,8 @@ class SessionReader {
 std::string logits_hash(std::span<const float> logits);
 // The n likeliest tokens of one position with their log-probabilities, best first.
 std::vector<std::pair<TokenId, float>> top_logprobs(std::span<const float> logits, int n);
+// What a token is chosen from at one position: its n best logits, with the figures of all. The same
+// bits as Event::raw, but for `draws`, which stays 0.
+RawLogits raw_logits(std::span<const float> logits, int n);
 
 }  // namespace sluice

@@ -1,9 +1,10 @@
 // While the page's thread is busy or the page is hidden, the engine worker goes on writing. (npm run bench -- --page
 // measures how fast.)
-import type { Page, Worker } from '@playwright/test';
+import type { Page } from '@playwright/test';
 import type * as Library from '@sluice/engine';
 import { Tabs } from './bench/tabs.mjs';
 import { expect, test } from './fixtures';
+import { PLAIN_TEMPLATE, harness } from './library';
 
 const TOKENS = 100;
 
@@ -19,39 +20,19 @@ async function load(
   model: string,
   threads: number,
 ): Promise<void> {
-  await page.goto(`${site.url}harness/`);
+  await harness(page, site);
   await page.evaluate(
     async ({ model, threads }) => {
-      const address = '/engine/index.js';
-      const { Engine } = (await import(address)) as typeof Library;
-      window.engine = await Engine.load(model, { threads });
+      window.engine = await window.library.Engine.load(model, { threads });
       await window.engine.ready;
     },
     { model, threads },
   );
 }
 
-/** The engine worker, which from now on counts the messages that it sends the page. */
-async function watchedWorker(page: Page): Promise<Worker> {
-  const worker = page.workers().find((one) => one.url().endsWith('/engine-worker.js'));
-  if (worker === undefined) throw new Error('the page has no engine worker');
-  await worker.evaluate(() => {
-    const post = globalThis.postMessage.bind(globalThis) as (message: unknown) => void;
-    const told = { tokens: 0, done: false };
-    Object.assign(globalThis, {
-      told,
-      postMessage: (message: { type: string; tokens?: unknown[] }) => {
-        told.tokens += message.tokens?.length ?? 0;
-        told.done ||= message.type === 'done';
-        post(message);
-      },
-    });
-  });
-  return worker;
-}
-
 for (const threads of [1, 2]) {
-  test(`a text is written to its end while the page's own thread is blocked, ${threads} threads`, async ({
+  test(`an answer is written to its end while the page's own thread is blocked, ${threads} threads`, async ({
+    context,
     page,
     site,
     models,
@@ -68,27 +49,39 @@ for (const threads of [1, 2]) {
       await route.fulfill({ body: 'open' });
     });
     await load(page, site, models.good('stories.gguf'), threads);
-    const worker = await watchedWorker(page);
-    const told = (): Promise<{ tokens: number; done: boolean }> =>
-      worker.evaluate(
-        () => (globalThis as unknown as { told: { tokens: number; done: boolean } }).told,
-      );
+    const other = await context.newPage();
+    await harness(other, site);
 
-    const written = page.evaluate(async (maxTokens) => {
-      const text = window.engine.generate('Once upon a time', { maxTokens, ignoreEos: true });
-      // The first call posts the request. Then nothing runs on this thread until the gate opens.
-      const first = text.next();
-      const gate = new XMLHttpRequest();
-      gate.open('GET', '/gate', false);
-      gate.send();
-      const answer = gate.responseText;
-      let tokens = (await first).done === true ? 0 : 1;
-      for await (const token of text) tokens += token.id >= 0 ? 1 : 0;
-      return { answer, tokens, finish: window.engine.stats.finish };
-    }, TOKENS);
-    await expect.poll(told).toEqual({ tokens: TOKENS, done: true });
+    const written = page.evaluate(
+      async ({ maxTokens, chatTemplate }) => {
+        const parts = window.engine.answer({
+          messages: [{ role: 'user', content: 'Once upon a time' }],
+          ...{ maxTokens, ignoreEos: true, chatTemplate, state: 'busy' },
+        });
+        // The first call posts the request, before any other task. Then nothing runs on this thread until the gate opens.
+        const first = parts.next();
+        for (let i = 0; i < 100; ++i) await null;
+        const gate = new XMLHttpRequest();
+        gate.open('GET', '/gate', false);
+        gate.send();
+        const answer = gate.responseText;
+        await first;
+        for await (const _ of parts);
+        const { tokens, finish, stats } = await parts.ending;
+        return { answer, tokens: tokens.length, finish, prompt: stats.promptTokens };
+      },
+      { maxTokens: TOKENS, chatTemplate: PLAIN_TEMPLATE },
+    );
+    // The engine worker keeps the conversation when its answer is whole; another tab sees that.
+    const kept = (): Promise<number> =>
+      other.evaluate(async () => (await window.library.states.list())[0]?.tokens ?? 0);
+    await expect.poll(kept).toBeGreaterThanOrEqual(TOKENS);
+    const inAll = await kept();
     open();
-    expect(await written).toEqual({ answer: 'open', tokens: TOKENS, finish: 'length' });
+    const { prompt, ...rest } = await written;
+    expect(rest).toEqual({ answer: 'open', tokens: TOKENS, finish: 'length' });
+    // The last token is in no state.
+    expect(inAll).toBe(prompt + TOKENS - 1);
   });
 }
 

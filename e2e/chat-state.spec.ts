@@ -51,7 +51,9 @@ async function answer({
   const options = { seed, max_tokens: 12, chat_template: template, logprobs: true };
   if (before !== undefined) await engine.chat.completions.create({ ...options, messages: before });
   const answered: ChatCompletion = await engine.chat.completions.create({
-    ...{ ...options, messages, state },
+    ...options,
+    messages,
+    state,
   });
   const { usage, choices } = answered;
   const kept = async (): Promise<boolean> => {
@@ -221,7 +223,11 @@ test('an answer that is stopped is kept, and another tab goes without meanwhile'
       const engine = await window.library.Engine.load(url, { contextSize: 2048 });
       const stop = new AbortController();
       const chunks = await engine.chat.completions.create({
-        ...{ messages, state: 'a', stream: true, chat_template: template, signal: stop.signal },
+        messages,
+        state: 'a',
+        stream: true,
+        chat_template: template,
+        signal: stop.signal,
       });
       await chunks.next();
       // However soon the answer ends, this tab goes on holding its state.

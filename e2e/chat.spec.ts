@@ -46,8 +46,12 @@ async function talk({
 
 function body(messages: Message[], seed: number): Omit<ChatCompletionRequest, 'stream'> {
   return {
-    ...{ messages: [...messages], seed, max_tokens: 12, chat_template: TEMPLATE },
-    ...{ logprobs: true, top_logprobs: 5 },
+    messages: [...messages],
+    seed,
+    max_tokens: 12,
+    chat_template: TEMPLATE,
+    logprobs: true,
+    top_logprobs: 5,
   };
 }
 
@@ -70,8 +74,12 @@ test('a conversation computes only what is new, and so does an edit', async ({
       const messages: { role: string; content: string }[] = [];
       const ask = (seed: number): Promise<ChatCompletion> =>
         engine.chat.completions.create({
-          ...{ messages: [...messages], seed, max_tokens: 12, chat_template: template },
-          ...{ logprobs: true, top_logprobs: 5 },
+          messages: [...messages],
+          seed,
+          max_tokens: 12,
+          chat_template: template,
+          logprobs: true,
+          top_logprobs: 5,
         });
       const answers: ChatCompletion[] = [];
       const last = texts.pop() ?? '';
@@ -114,7 +122,9 @@ test('a conversation computes only what is new, and so does an edit', async ({
 
   const turns = [7, TURNS - 1];
   const fresh = await page.evaluate(talk, {
-    ...{ url, load, fresh: true },
+    url,
+    load,
+    fresh: true,
     bodies: [
       ...turns.map((i) => body([...all.slice(0, 2 * i), { role: 'user', content: said(i) }], i)),
       body([...all.slice(0, 2), { role: 'user', content: '\nBut then it rained, and' }], 99),
@@ -164,7 +174,9 @@ test('ten requests at once are answered as one by one', async ({ page, site, mod
       );
       const { text } = await own;
       const afterwards = await engine.complete('The sun', {
-        ...{ maxTokens: 100, temperature: 0, ignoreEos: true },
+        maxTokens: 100,
+        temperature: 0,
+        ignoreEos: true,
       });
       await engine.close();
       return { answers, order, same: text === afterwards.text };
@@ -249,7 +261,8 @@ test('leaving a stream stops the work, and n answers have n seeds', async ({
       }
       const texts = await engine.completions.create({
         prompt: 'Once upon a time',
-        ...{ seed: 7, max_tokens: 20 },
+        seed: 7,
+        max_tokens: 20,
       });
       await engine.close();
       return { text, three, single, texts };
@@ -277,7 +290,10 @@ test('reasoning is apart, has its budget, and can be switched off', async ({
       '{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% else %}<think>\n{% endif %}';
     const body = {
       messages: [{ role: 'user', content: 'Once upon a time there was a girl.' }],
-      ...{ seed: 3, max_tokens: 30, chat_template: template, logprobs: true },
+      seed: 3,
+      max_tokens: 30,
+      chat_template: template,
+      logprobs: true,
     };
     const limited = { ...body, reasoning: { max_tokens: 6 } };
     const whole = await engine.chat.completions.create(limited);
@@ -302,7 +318,8 @@ test('reasoning is apart, has its budget, and can be switched off', async ({
   expect(message?.content.length).toBeGreaterThan(5);
   expect(message?.reasoning_content + (message?.content ?? '')).not.toContain('think>');
   expect(found.parts).toEqual({
-    ...{ reasoning: message?.reasoning_content, content: message?.content },
+    reasoning: message?.reasoning_content,
+    content: message?.content,
   });
   // All of the reasoning comes first.
   expect(found.order).toEqual([...found.order].sort().reverse());

@@ -1,4 +1,7 @@
 // Conversations that are kept: the list and what can be done with it, reloads, several tabs.
+import fs from 'node:fs';
+import path from 'node:path';
+import { ROOT } from './servers';
 import { ANSWERS, Talk, downloaded, expect, test } from './talk';
 
 test('the list: open another while an answer is written, search, rename, delete', async ({
@@ -159,6 +162,43 @@ test('a reload keeps what was written, also in the middle of an answer', async (
   await page.reload();
   await expect(talk.answers.last()).toContainText(ANSWERS.short);
   await expect(talk.answers).toHaveCount(2);
+});
+
+test('conversations of the first version are there and go on, and no page of that version damages them', async ({
+  talk,
+  page,
+}) => {
+  // As a page has left them whose messages had no parts.
+  const file = path.join(ROOT, 'web/app/test/records-of-version-1.json');
+  const { database } = JSON.parse(fs.readFileSync(file, 'utf8')) as { database: object };
+  await page.goto(`${talk.site.url}LICENSE.txt`);
+  await page.evaluate(async (stores) => {
+    const opening = indexedDB.open('sluice-conversations', 1);
+    opening.onupgradeneeded = () => {
+      for (const name of Object.keys(stores)) opening.result.createObjectStore(name);
+    };
+    await new Promise((resolve) => (opening.onsuccess = resolve));
+    const tx = opening.result.transaction(Object.keys(stores), 'readwrite');
+    for (const [name, entries] of Object.entries(stores))
+      for (const [key, value] of entries as [IDBValidKey, unknown][])
+        tx.objectStore(name).put(value, key);
+    await new Promise((resolve) => (tx.oncomplete = resolve));
+    opening.result.close();
+  }, database);
+  await talk.open();
+  await talk.items.filter({ hasText: 'Hallo' }).locator('.item-open').click();
+  await expect(talk.answers.last().locator('> .markdown')).toHaveText('x < y');
+  await expect(talk.answers.last().locator('.thinking')).toHaveCount(1);
+  await talk.say('And more: 0');
+  await expect(talk.answers.last()).toContainText(ANSWERS.hello);
+  await page.reload();
+  await expect(talk.answers.last()).toContainText(ANSWERS.hello);
+  await expect(talk.answers.nth(1).locator('> .markdown')).toHaveText('x < y');
+  const refused = await page.evaluate(async () => {
+    const opening = indexedDB.open('sluice-conversations', 1);
+    return new Promise((resolve) => (opening.onerror = () => resolve(opening.error?.name)));
+  });
+  expect(refused).toBe('VersionError');
 });
 
 test('a reload keeps what is in the fields: a text, a file, a message that is edited', async ({

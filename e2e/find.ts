@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Locator, Page } from '@playwright/test';
 import { AppPage, expect, test as base } from './fixtures';
+import { holdAt, letGo } from './held';
 import { ROOT } from './servers';
 
 /** With random weights: the vector of a text says nothing of its meaning, but the same text has the same one. */
@@ -74,32 +75,19 @@ export class Find extends AppPage {
   /** Waits until all files are read. */
   async isRead(files: number): Promise<void> {
     await expect(this.files).toHaveCount(files);
+    // Between two steps neither of the others is there.
+    await expect(this.page.locator('.find-files')).toHaveAttribute('aria-busy', 'false');
     await expect(this.progress).toHaveCount(0);
     await expect(this.page.locator('.to-read')).toHaveCount(0);
   }
 
-  /** Holds the reading back after so many parts of it, until it is let go. Must be called before the page is opened. */
-  async holdReadingAfter(parts: number): Promise<void> {
-    await this.page.addInitScript((parts) => {
-      let came = 0;
-      const held: (() => void)[] = [];
-      const letGo = (): void => {
-        came = -Infinity;
-        for (const go of held.splice(0)) go();
-      };
-      Object.assign(window, { letGo });
-      const post = Worker.prototype.postMessage;
-      Worker.prototype.postMessage = function (this: Worker, message: unknown, more?: unknown) {
-        const go = (): void => Reflect.apply(post, this, [message, more]) as void;
-        const reads = (message as { type?: string } | null)?.type === 'embed';
-        if (reads && ++came > parts) held.push(go);
-        else go();
-      };
-    }, parts);
+  /** Holds the reading when the page shows this progress, until it is let go. Must be called before the page is opened. */
+  async holdReadingAt(progress: string): Promise<void> {
+    await holdAt(this.page, '.find-progress', progress);
   }
 
   async letGo(): Promise<void> {
-    await this.page.evaluate(() => (window as unknown as { letGo: () => void }).letGo());
+    await letGo(this.page);
   }
 
   async ask(text: string): Promise<void> {

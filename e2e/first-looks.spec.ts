@@ -1,6 +1,6 @@
 // The first five minutes in every look: five widths, light and dark, English and (light) German. Nothing is wider than the window,
 // nothing is cut off beside another, and axe finds nothing. The screenshots go to e2e/screenshots/, for people to look at.
-import { overflow, violations } from './looks';
+import { overflow, textsCutOff, violations } from './looks';
 import { expect, test, type Visitor } from './visitor';
 
 const SIZES = [
@@ -29,27 +29,12 @@ async function seen(visitor: Visitor, name: string, language: string): Promise<v
       const look = `${name}-${language}-${width}-${colorScheme}`;
       await page.screenshot({ path: `screenshots/first-${look}.png` });
       expect.soft(await overflow(page), look).toBe(0);
-      expect.soft(await page.evaluate(textsCutOff), look).toEqual([]);
+      expect.soft(await textsCutOff(page), look).toEqual([]);
       if (READ.has(`${width} ${colorScheme}`))
         expect.soft(await violations(page, true), look).toEqual([]);
     }
   }
   await page.setViewportSize({ width: 1280, height: 800 });
-}
-
-/** Buttons and headings in sight of which a part can't be read. */
-function textsCutOff(): string[] {
-  const within = document.querySelector('dialog[open]') ?? document.body;
-  return [...within.querySelectorAll<HTMLElement>('button, h1, h2, h3, [role=alert] p')]
-    .filter(
-      (each) =>
-        each.checkVisibility({ visibilityProperty: true }) &&
-        !each.matches('.chip, .item-title, .sr-only') &&
-        each.closest('.sr-only, .item-title') === null &&
-        getComputedStyle(each).overflow !== 'visible' &&
-        each.scrollWidth > each.clientWidth + 1,
-    )
-    .map((each) => each.textContent ?? '');
 }
 
 for (const locale of ['en-GB', 'de-DE']) {

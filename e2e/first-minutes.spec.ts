@@ -45,6 +45,25 @@ test('what is typed before the script has come stays, with the focus and the sel
   expect(await field.evaluate((at: HTMLTextAreaElement) => at.selectionStart)).toBe(8);
 });
 
+test('a story that is asked for while its model comes is written when that is here', async ({
+  app,
+  page,
+}) => {
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route('**/stories-q8_0.gguf', async (route) => {
+    await released;
+    await route.continue();
+  });
+  await page.goto(`${app.site.url}#length=8&seed=1`);
+  await page.getByRole('button', { name: 'Let it tell a story' }).click();
+  await expect(app.button).toHaveText('Stop');
+  await expect(app.text).toHaveText('');
+  release();
+  await expect(app.ending).toBeVisible();
+  await expect(app.text).not.toHaveText('');
+});
+
 test('one press has the story model tell a story', async ({ visitor, shelf }) => {
   await shelf.play();
   await visitor.arrive();

@@ -6,6 +6,7 @@ import {
   type Locator,
   type Page,
 } from '@playwright/test';
+import { holdAgain, holdTextAfter, isHeld, letGo } from './held';
 import { Hub } from './hub/server.mjs';
 import { makeModels, modelFiles } from './models';
 import { ModelServer, servePage, type Site } from './servers';
@@ -95,7 +96,10 @@ export class AppPage {
         /\/later-writing-[\w-]+\.js$/,
         /\/models-later-[\w-]+\.js$/,
         /\/later-find-[\w-]+\.js$/,
-        /\/later-(?!settings-|writing-|find-)[\w-]+\.js$/,
+        /\/later-list-[\w-]+\.js$/,
+        /\/later-card-[\w-]+\.js$/,
+        /\/later-load-[\w-]+\.js$/,
+        /\/later-(?!settings-|writing-|find-|list-|card-|load-|inside-)[\w-]+\.js$/,
       ];
       return parts.every((part) => names.some((name) => part.test(name)));
     });
@@ -114,58 +118,33 @@ export class AppPage {
     return (await this.text.textContent()) ?? '';
   }
 
-  /** Holds back each text after so many tokens, until it is released. Must be called before the page is opened. */
+  /** Holds each text after so many tokens, until it is released. Must be called before the page is opened. */
   async holdTextAfter(tokens: number): Promise<void> {
-    await this.page.addInitScript((tokens) => {
-      const held: (() => void)[] = [];
-      const passed = new WeakSet<Event>();
-      let came = 0;
-      const release = (): void => {
-        came = -Infinity;
-        for (const go of held.splice(0)) go();
-      };
-      Object.assign(window, { held, release });
-      const add = Worker.prototype.addEventListener;
-      Worker.prototype.addEventListener = function (
-        this: Worker,
-        type: string,
-        listener: EventListenerOrEventListenerObject,
-      ) {
-        if (type !== 'message' || typeof listener !== 'function')
-          return add.call(this, type, listener);
-        let holds = false;
-        add.call(this, type, (event) => {
-          const { data } = event as MessageEvent<{ type: string; tokens?: unknown[] }>;
-          // Only of the engine that writes: another one may be loading.
-          const full = data.type === 'tokens' && came >= tokens && !passed.has(event);
-          if ((holds && held.length > 0) || full) {
-            holds = true;
-            held.push(() => listener(event));
-            return;
-          }
-          // A worker may have several listeners: each message counts once.
-          if (!passed.has(event)) {
-            passed.add(event);
-            came = data.type === 'done' ? 0 : came + (data.tokens?.length ?? 0);
-          }
-          listener(event);
-        });
-      };
-    }, tokens);
+    await holdTextAfter(this.page, tokens);
   }
 
+  /** Waits until a text is held and the tokens before that are drawn. */
   async textIsHeld(): Promise<void> {
-    await this.page.waitForFunction(
-      () => (window as unknown as { held: unknown[] }).held.length > 0,
-    );
-    // Waits until the tokens before that are drawn.
-    await this.page.evaluate(
-      () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
-    );
+    await isHeld(this.page);
   }
 
+  /** From now on texts come whole. */
   async releaseText(): Promise<void> {
-    await this.page.evaluate(() => (window as unknown as { release: () => void }).release());
+    await letGo(this.page);
+  }
+
+  /** The texts that begin from now on are held as well. */
+  async holdAgain(): Promise<void> {
+    await holdAgain(this.page);
+  }
+
+  /** Ends the engine's worker. Nobody is told. */
+  async endEngineWorker(): Promise<void> {
+    const engine = this.page.workers().find((worker) => worker.url().includes('engine-worker'));
+    expect(engine).toBeDefined();
+    await engine?.evaluate(() => {
+      setTimeout(() => self.close());
+    });
   }
 
   /** A button below the text that has ended. */

@@ -19,21 +19,41 @@ interface Part {
 function conversationFile(title: string, system: string, parts: Part[]): Buffer {
   const messages = parts.map(
     ({ role, content, reasoning = '', attachments = [], model = '' }, i) => ({
-      ...{ id: id(i + 1), parent: i === 0 ? null : id(i), role, content, reasoning, attachments },
-      ...{ created: 1000 + i, finish: 'stop', dropped: 1 },
+      id: id(i + 1),
+      parent: i === 0 ? null : id(i),
+      role,
+      content,
+      reasoning,
+      attachments,
+      created: 1000 + i,
+      finish: 'stop',
+      dropped: 1,
       figures:
         role === 'user'
           ? null
           : {
-              ...{ promptTokens: 1, cachedTokens: 0, tokens: 1, tokensPerSecond: 1 },
-              ...{ ttftMs: 1, seed: 1, model },
+              promptTokens: 1,
+              cachedTokens: 0,
+              tokens: 1,
+              tokensPerSecond: 1,
+              ttftMs: 1,
+              seed: 1,
+              model,
             },
     }),
   );
   const conversation = {
-    ...{ version: 1, id: id(0), title, named: true, system, created: 1000, changed: 2000 },
-    ...{ messages: Object.fromEntries(messages.map((one) => [one.id, one])), chosen: {} },
-    ...{ leaf: id(parts.length), model: title },
+    version: 1,
+    id: id(0),
+    title,
+    named: true,
+    system,
+    created: 1000,
+    changed: 2000,
+    messages: Object.fromEntries(messages.map((one) => [one.id, one])),
+    chosen: {},
+    leaf: id(parts.length),
+    model: title,
   };
   const file = { format: 'sluice-conversations', version: 1, conversations: [conversation] };
   return Buffer.from(JSON.stringify(file));
@@ -65,7 +85,8 @@ test('an imported conversation', async ({ page, site }) => {
     page,
     conversationFile(`${MARKUP[0]}${MARKUP[8]} ${SIGNS} title`, `${markup}${SIGNS}`, [
       {
-        ...{ role: 'user', content: `${markup}\n${markdown}\n${SIGNS}` },
+        role: 'user',
+        content: `${markup}\n${markdown}\n${SIGNS}`,
         attachments: [
           { name, text: markup },
           { name: `../${name}`, text: SIGNS },
@@ -138,7 +159,9 @@ test('files that can not be used', async ({ page, site }) => {
   ];
   const give = (name: string, text: string): Promise<void> =>
     page.locator('.list input[type=file]').setInputFiles({
-      ...{ name, mimeType: 'application/json', buffer: Buffer.from(text) },
+      name,
+      mimeType: 'application/json',
+      buffer: Buffer.from(text),
     });
   for (const [text, refused] of bad) {
     await give(`${MARKUP[4]}.json`, text);

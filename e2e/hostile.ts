@@ -158,7 +158,11 @@ export async function watch(page: Page, site: string): Promise<Watch> {
       const allowed = [`${site}assets/`, `${site}icon.svg`, ...own];
       const strange = requests.filter((url) => !allowed.some((start) => url.startsWith(start)));
       expect({ happened, strange, fresh, refused: found.refused, bad: found.bad }).toEqual({
-        ...{ happened: [], strange: [], fresh: [], refused: [], bad: [] },
+        happened: [],
+        strange: [],
+        fresh: [],
+        refused: [],
+        bad: [],
       });
     },
   };

@@ -22,3 +22,20 @@ export function overflow(page: Page): Promise<number> {
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
   );
 }
+
+/** Buttons and headings in sight of which a part can't be read. */
+export function textsCutOff(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const within = document.querySelector('dialog[open]') ?? document.body;
+    return [...within.querySelectorAll<HTMLElement>('button, h1, h2, h3, [role=alert] p')]
+      .filter(
+        (each) =>
+          each.checkVisibility({ visibilityProperty: true }) &&
+          !each.matches('.chip, .item-title, .sr-only') &&
+          each.closest('.sr-only, .item-title') === null &&
+          getComputedStyle(each).overflow !== 'visible' &&
+          each.scrollWidth > each.clientWidth + 1,
+      )
+      .map((each) => each.textContent ?? '');
+  });
+}

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Locator } from '@playwright/test';
 import { AppPage, expect, test as base } from './fixtures';
+import { isKept } from './find';
 import { HEIGHTS, overflow, violations } from './looks';
 import { NO_NATIVE, nativeBuilt, sluice } from './models';
 import { ROOT } from './servers';
@@ -69,6 +70,21 @@ test('words are found for each mask, chosen, and taken back', async ({ masks, pa
   await expect(masks.field).toHaveValue(/^the \[MASK\] of the/);
 });
 
+test.describe('with what is kept of the page', () => {
+  test.use({ serviceWorkers: 'allow' });
+
+  test('words are found without a network, though none were asked for before', async ({
+    masks,
+    page,
+    context,
+  }) => {
+    await isKept(page);
+    await context.setOffline(true);
+    await masks.find('the [MASK] of the sea .', 1);
+    await expect(masks.choicesFor(0)).toHaveCount(5);
+  });
+});
+
 test('a mask is put where the caret is, and keys do the rest', async ({ masks, page }) => {
   await masks.field.fill('the  of france');
   await masks.field.press('Home');
@@ -89,20 +105,32 @@ test('without a mask it offers beginnings, and finds nothing', async ({ masks, p
   await expect(masks.choices).toHaveCount(5);
 });
 
-for (const [width, height] of Object.entries({ 320: 640, ...HEIGHTS })) {
-  test(`looks good, ${width} wide`, async ({ masks, page }) => {
-    await page.setViewportSize({ width: Number(width), height });
-    await page.emulateMedia({ reducedMotion: 'reduce' });
-    for (const text of ['Once upon a time', 'the [MASK] of the [MASK] .']) {
-      if (text.includes('MASK')) await masks.find(text, 2);
+/** The pixels between the model's name on its chip and the arrow. */
+function besideName(): number {
+  const [name, arrow] = ['.chip-name', '.chip-more'].map(
+    (part) => document.querySelector(part)?.getBoundingClientRect() ?? new DOMRect(),
+  );
+  return (arrow?.left ?? Infinity) - (name?.right ?? 0);
+}
+
+test('looks good at every width', async ({ masks, page }) => {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  for (const [name, text] of [
+    ['empty', ''],
+    ['found', 'the [MASK] of the [MASK] .'],
+  ] as const) {
+    if (text !== '') await masks.find(text, 2);
+    for (const [width, height] of Object.entries({ 320: 640, ...HEIGHTS })) {
+      await page.setViewportSize({ width: Number(width), height });
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
-        const name = text.includes('MASK') ? 'found' : 'empty';
-        const path = `screenshots/masks-${name}-${width}-${colorScheme}.png`;
-        await page.screenshot({ path, fullPage: true });
-        expect(await overflow(page)).toBe(0);
-        expect(await violations(page, true)).toEqual([]);
+        const seen = `${name}-${width}-${colorScheme}`;
+        await page.screenshot({ path: `screenshots/masks-${seen}.png`, fullPage: true });
+        expect(await overflow(page), seen).toBe(0);
+        // A short name is as close to the arrow as a long one.
+        expect(await page.evaluate(besideName), seen).toBeLessThan(12);
+        expect(await violations(page, true), seen).toEqual([]);
       }
     }
-  });
-}
+  }
+});

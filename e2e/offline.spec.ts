@@ -153,6 +153,22 @@ test('opens and writes without a network, isolated as before', async ({
   }
 });
 
+test('speaks another language without a network, though it was never asked for', async ({
+  kept: app,
+  page,
+  context,
+}) => {
+  await context.setOffline(true);
+  await app.openSettings();
+  await page
+    .locator('dialog[open]')
+    .getByRole('radio', { name: 'Français', exact: true })
+    .check({ force: true });
+  await expect(page.locator('html')).toHaveAttribute('lang', 'fr');
+  await page.reload();
+  await expect(app.button).toHaveText('Écrire');
+});
+
 test('another day without a network: the last kept model opens, and what can’t be fetched says so', async ({
   kept: app,
   page,

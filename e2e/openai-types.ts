@@ -52,6 +52,8 @@ export async function read(
 
 export const clientOf = (engine: Engine): OpenAI =>
   new OpenAI({
-    ...{ apiKey: 'none', baseURL: 'http://sluice.local/v1', dangerouslyAllowBrowser: true },
+    apiKey: 'none',
+    baseURL: 'http://sluice.local/v1',
+    dangerouslyAllowBrowser: true,
     fetch: createOpenAIFetch(engine),
   });

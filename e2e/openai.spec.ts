@@ -20,7 +20,11 @@ let script = '';
 test.beforeAll(() => {
   const bundle = buildSync({
     stdin: { contents: "export { OpenAI } from 'openai';", resolveDir: path.join(ROOT, 'e2e') },
-    ...{ bundle: true, format: 'esm', platform: 'browser', write: false, logLevel: 'silent' },
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    write: false,
+    logLevel: 'silent',
   });
   script = bundle.outputFiles[0]?.text ?? '';
 });
@@ -42,7 +46,9 @@ async function open(page: Page, site: { url: string }, url: string, load: object
       window.engine = engine;
       window.asked = [];
       window.client = new OpenAI({
-        ...{ apiKey: 'none', baseURL: 'http://sluice.local/v1', dangerouslyAllowBrowser: true },
+        apiKey: 'none',
+        baseURL: 'http://sluice.local/v1',
+        dangerouslyAllowBrowser: true,
         fetch: (input, init) => {
           window.asked.push(new URL(String(input)).pathname);
           return answer(input, init);
@@ -58,7 +64,10 @@ test('chat, texts, models, log-probabilities and n', async ({ page, site, models
   const found = await page.evaluate(async (template) => {
     const { client } = window;
     const body = {
-      ...{ model: 'stories', seed: 5, max_tokens: 16, chat_template: template },
+      model: 'stories',
+      seed: 5,
+      max_tokens: 16,
+      chat_template: template,
       messages: [{ role: 'user' as const, content: 'Once upon a time' }],
     };
     const list = [];
@@ -74,14 +83,19 @@ test('chat, texts, models, log-probabilities and n', async ({ page, site, models
     const ends: unknown[] = [];
     const usages: unknown[] = [];
     for await (const { choices, usage } of await client.chat.completions.create({
-      ...{ ...body, stream: true, stream_options: { include_usage: true } },
+      ...body,
+      stream: true,
+      stream_options: { include_usage: true },
     })) {
       text += choices[0]?.delta.content ?? '';
       if (choices[0]?.finish_reason) ends.push(choices[0].finish_reason);
       usages.push(usage?.completion_tokens);
     }
     const completion = await client.completions.create({
-      ...{ model: 'stories', prompt: 'Once upon a time', seed: 5, max_tokens: 16 },
+      model: 'stories',
+      prompt: 'Once upon a time',
+      seed: 5,
+      max_tokens: 16,
     });
     // The client's own helper puts a stream together.
     const helped = await client.chat.completions.stream(body).finalContent();
@@ -149,7 +163,8 @@ test('embeddings, as base64, which the client asks for by itself, and as floats'
   });
   const { own, tokens, usual, floats, coded, cut, one, lists, list } = found;
   expect(usual).toMatchObject({
-    ...{ object: 'list', usage: { prompt_tokens: tokens, total_tokens: tokens } },
+    object: 'list',
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
     data: own.map((embedding, index) => ({ object: 'embedding', index, embedding })),
   });
   expect(floats).toEqual(usual);
@@ -177,7 +192,9 @@ test('an abort ends the answer, while it runs and while it waits', async ({
   const found = await page.evaluate(async (template) => {
     const { client } = window;
     const body = {
-      ...{ model: 'stories', seed: 5, chat_template: template },
+      model: 'stories',
+      seed: 5,
+      chat_template: template,
       messages: [{ role: 'user' as const, content: 'Once upon a time' }],
     };
     const errorOf = (answer: Promise<unknown>): Promise<string> =>
@@ -224,7 +241,9 @@ test('errors are those of the client', async ({ page, site, models }) => {
   const found = await page.evaluate(async (template) => {
     const client = window.client.withOptions({ maxRetries: 0 });
     const body = {
-      ...{ model: 'stories', seed: 5, chat_template: template },
+      model: 'stories',
+      seed: 5,
+      chat_template: template,
       messages: [{ role: 'user' as const, content: 'Once upon a time' }],
     };
     const errorOf = (answer: Promise<unknown>): Promise<object> =>

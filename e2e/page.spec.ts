@@ -324,6 +324,7 @@ test('works from the keyboard', { tag: ONCE }, async ({ app, page }) => {
     app.prompt,
     app.button,
     page.locator('.settings-button'),
+    page.getByRole('button', { name: 'X-ray' }),
     ...(await page.locator('.opening').all()),
     page.getByRole('button', { name: 'Open a chat model' }),
     page.locator('.figures-more'),
@@ -483,13 +484,9 @@ test(
   },
 );
 
-test('a worker that dies is told of, and the model can be loaded again', async ({ app, page }) => {
+test('a worker that dies is told of, and the model can be loaded again', async ({ app }) => {
   await app.open('#length=4096&seed=3');
-  const engine = page.workers().find((worker) => worker.url().includes('engine-worker'));
-  expect(engine).toBeDefined();
-  await engine?.evaluate(() => {
-    setTimeout(() => self.close());
-  });
+  await app.endEngineWorker();
   await app.button.click();
   await expect(app.problem).toHaveAttribute('data-code', 'worker_died');
   await app.problem.getByRole('button', { name: 'Try again' }).click();

@@ -33,9 +33,13 @@ const CHROMIUM = {
   outputDir: 'test-results/chromium',
 };
 
+/** Where the ladder wants a report (scripts/reports.mjs). A step may run several projects one after another. */
+const REPORTS = process.env['SLUICE_REPORTS'] ?? '';
+const report = `${REPORTS}/playwright-${process.pid}.xml`;
+
 export default defineConfig<Options>({
   testDir: '.',
-  reporter: 'list',
+  reporter: REPORTS === '' ? 'list' : [['list'], ['junit', { outputFile: report }]],
   forbidOnly: process.env['CI'] !== undefined,
   fullyParallel: true,
   workers: 2,

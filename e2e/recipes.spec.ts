@@ -17,7 +17,7 @@ import { ROOT } from './servers';
 
 const LIBRARY = '/node_modules/@sluice/engine/dist/';
 const ANSWER = 'Because **blue** light is scattered most.';
-const LONG = Array.from({ length: 150 }, (_, i) => `${i}. Item ${i % 7}\n`).join('');
+const LONG = Array.from({ length: 900 }, (_, i) => `${i}. Item ${i % 7}\n`).join('');
 
 /** The blocks of code of each recipe. */
 function readRecipes(): Map<string, { language: string; code: string }[]> {
@@ -251,7 +251,9 @@ const vue: Plugin = {
       const { descriptor } = parse(fs.readFileSync(file, 'utf8'), { filename: file });
       const { content, bindings } = compileScript(descriptor, { id, genDefaultAs: 'component' });
       const { code } = compileTemplate({
-        ...{ id, filename: file, source: descriptor.template?.content ?? '' },
+        id,
+        filename: file,
+        source: descriptor.template?.content ?? '',
         compilerOptions: { bindingMetadata: bindings ?? {} },
       });
       return { contents: `${content}\n${code}\nexport default { ...component, render };` };
@@ -313,11 +315,17 @@ for (const [name, { file, script }] of Object.entries(MOUNTS)) {
       entryPoints: [path.join(folder.dir, 'mount.js')],
       outfile: path.join(folder.dir, 'page.js'),
       nodePaths: [path.join(ROOT, 'node_modules'), path.join(ROOT, 'e2e/node_modules')],
-      ...{ bundle: true, format: 'esm', platform: 'browser', logLevel: 'silent', jsx: 'automatic' },
+      bundle: true,
+      format: 'esm',
+      platform: 'browser',
+      logLevel: 'silent',
+      jsx: 'automatic',
       conditions: ['browser'],
       define: {
-        ...{ 'process.env.NODE_ENV': '"development"', __VUE_OPTIONS_API__: 'true' },
-        ...{ __VUE_PROD_DEVTOOLS__: 'false', __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false' },
+        'process.env.NODE_ENV': '"development"',
+        __VUE_OPTIONS_API__: 'true',
+        __VUE_PROD_DEVTOOLS__: 'false',
+        __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false',
       },
       plugins: [vue, svelte, apart],
     });
@@ -350,11 +358,19 @@ test('all scripts fit the types of the library', () => {
   const elements = 'interface Document { getElementById(id: string): any }\n';
   fs.writeFileSync(path.join(dir, 'page.d.ts'), elements);
   const options = {
-    ...{ target: 'ES2022', module: 'ESNext', moduleResolution: 'Bundler', jsx: 'react-jsx' },
-    ...{ lib: ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'] },
+    target: 'ES2022',
+    module: 'ESNext',
+    moduleResolution: 'Bundler',
+    jsx: 'react-jsx',
+    lib: ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
     // JavaScript says nothing of null and of parameters.
-    ...{ strict: false, noImplicitThis: true, allowJs: true, checkJs: true, noEmit: true },
-    ...{ types: [], skipLibCheck: true },
+    strict: false,
+    noImplicitThis: true,
+    allowJs: true,
+    checkJs: true,
+    noEmit: true,
+    types: [],
+    skipLibCheck: true,
     typeRoots: [],
   };
   const config = { compilerOptions: options, include: ['*'] };

@@ -3,19 +3,18 @@ import fs from 'node:fs';
 import { expect, test } from './fixtures';
 import { harness, type LibraryWindow } from './library';
 import { BUNDLED, NO_NATIVE, nativeBuilt, sluice } from './models';
-import { base64, goOn, OPTIONS, program, programWith, PROMPT, TOKENS, type Written } from './saved';
+import { base64, goOn, OPTIONS, programWith, PROMPT, TOKENS, type Written } from './saved';
 
 declare const window: LibraryWindow;
 
 test.skip(!nativeBuilt, NO_NATIVE);
 
+// tests/node/sessions.test.mjs has other types and families, and what is refused.
 for (const [flavour, threads, kvType, name] of [
   ['simd', 1, 'f16', 'stories.gguf'],
   ['relaxed-mt', 2, 'q8_0', 'stories.gguf'],
-  ['relaxed', 1, 'f32', 'stories.gguf'],
-  // What windows hold, and what sums up the past.
-  ['relaxed-mt', 2, 'f16', 'gemma4-q8_0.gguf'],
-  ['simd', 1, 'q8_0', 'qwen35-q8_0.gguf'],
+  // What windows hold.
+  ['relaxed', 1, 'f32', 'gemma4-q8_0.gguf'],
 ] as const) {
   test(`${name}, ${flavour}, ${kvType}: a session goes to the page and back`, async ({
     page,
@@ -95,35 +94,4 @@ test('a prefix is fetched, and costs no computing', async ({
   expect(found.promptTokens).toBe(found.tokens + 1);
   expect(found.refused).toEqual({ code: 'download_failed', status: 404 });
   expect(asked).toHaveLength(2);
-});
-
-test('a session of another KV type, model or context is refused by name', async ({
-  page,
-  site,
-  models,
-}, info) => {
-  const file = info.outputPath('a.sluice');
-  program('q8_0', file, '-p', PROMPT);
-  await harness(page, site);
-  const found = await page.evaluate(
-    async ({ url, bytes }) => {
-      const file = new Blob([Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0))]);
-      const attempt = async (load: object): Promise<unknown> => {
-        const engine = await window.library.Engine.load(url, load);
-        const refused = await engine.restore(file).then(
-          () => 'restored',
-          (error: { code: unknown }) => error.code,
-        );
-        await engine.close();
-        return refused;
-      };
-      return [
-        await attempt({}),
-        await attempt({ kvType: 'q8_0' }),
-        await attempt({ kvType: 'q8_0', contextSize: 20 }),
-      ];
-    },
-    { url: models.good('stories.gguf'), bytes: base64(file) },
-  );
-  expect(found).toEqual(['invalid_argument', 'restored', 'context_full']);
 });

@@ -5,7 +5,9 @@ import { expect, test } from './fixtures';
 import { shiftsSeen, watchShifts } from './in-page';
 
 const json = (name: string, text: string): { name: string; mimeType: string; buffer: Buffer } => ({
-  ...{ name, mimeType: 'application/json', buffer: Buffer.from(text) },
+  name,
+  mimeType: 'application/json',
+  buffer: Buffer.from(text),
 });
 
 test('memory stays flat while conversations are switched, and nothing shifts', async ({

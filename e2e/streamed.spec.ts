@@ -67,8 +67,12 @@ async function underBudget(asked: Asked): Promise<Answer> {
   const { url, source, spare, options, ids, batches, faults } = asked;
   const { Engine } = window.library;
   const answer: Answer = {
-    ...{ hashes: [], code: '', message: '' },
-    ...{ least: 0, all: 0, rereadBytes: 0 },
+    hashes: [],
+    code: '',
+    message: '',
+    least: 0,
+    all: 0,
+    rereadBytes: 0,
   };
   const from = source === 'cache' ? url : new File([await (await fetch(url)).blob()], 'model.gguf');
   answer.least = asked.least ?? 0;
@@ -145,7 +149,9 @@ test('small models compute the same under the least budget that will do', async 
       all: most,
       rereadBytes,
     } = await ask(page, {
-      ...{ url, source: 'file', options },
+      url,
+      source: 'file',
+      options,
       // Also a few positions one after another, as in decoding.
       batches: [0, 16],
     });
@@ -226,7 +232,10 @@ test('a model that is kept is read again from the cache, also while it is downlo
     const served = serving.hub.add(name, path);
     const options = { contextSize: 64 };
     const resident = await ask(page, {
-      ...{ url: served.url, source: 'file', options, spare: 1e9 },
+      url: served.url,
+      source: 'file',
+      options,
+      spare: 1e9,
     });
     const { least } = resident;
     const seen = served.counts.bytes;

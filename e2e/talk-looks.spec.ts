@@ -39,7 +39,21 @@ const STATES: Record<string, (talk: Talk, narrow: boolean) => Promise<void>> = {
   },
 };
 
-for (const [width, height] of Object.entries(HEIGHTS)) {
+/** How far the buttons of messages, with the rings around them, lie beside the place in which a message is drawn, in pixels. */
+function cutOff(): number {
+  const messages = [...document.querySelectorAll('.message')];
+  const beside = messages.flatMap((message) => {
+    const place = message.getBoundingClientRect();
+    return [...message.querySelectorAll('.message-foot button')].map((button) => {
+      const at = button.getBoundingClientRect();
+      // The ring is 2 px, at 3 px from the button.
+      return 5 + Math.max(place.left - at.left, at.right - place.right, at.bottom - place.bottom);
+    });
+  });
+  return beside.length === 0 ? Infinity : Math.max(...beside);
+}
+
+for (const [width, height] of Object.entries({ 320: 640, ...HEIGHTS })) {
   test(`the conversation, ${width} wide`, async ({ talk, page }) => {
     await page.setViewportSize({ width: Number(width), height });
     await page.emulateMedia({ reducedMotion: 'reduce' });
@@ -55,8 +69,61 @@ for (const [width, height] of Object.entries(HEIGHTS)) {
         );
         await page.screenshot({ path: `screenshots/talk-${name}-${width}-${colorScheme}.png` });
         expect(await overflow(page), `${name}: nothing is wider than the page`).toBe(0);
+        if (name === 'answer') expect(await page.evaluate(cutOff)).toBeLessThanOrEqual(0);
         expect.soft(await violations(page, true), `${name}, ${colorScheme}`).toEqual([]);
       }
     }
   });
 }
+
+/** What has the keyboard, unless all of it is in sight, with its ring, between the head and the message's field. */
+function hidden(): string {
+  const at = document.activeElement ?? document.body;
+  if (at === document.body || at.closest('.head, .skip, .field-place') !== null) return '';
+  const { top, bottom } = at.getBoundingClientRect();
+  const head = document.querySelector('.head')?.getBoundingClientRect().bottom ?? 0;
+  const field = document.querySelector('.talk-field')?.getBoundingClientRect().top ?? 0;
+  return top - 5 < head || bottom + 5 > field ? at.outerHTML.slice(0, 200) : '';
+}
+
+test('what has the keyboard is in sight on a phone', async ({ talk, page }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await talk.open();
+  await talk.say('What do you know about rivers? 1');
+  await talk.say('How many stones are there? 2');
+  for (const [key, end] of [
+    ['Shift+Tab', '.skip'],
+    ['Tab', '#draft'],
+  ] as const) {
+    const at = page.locator(`${end}:focus`);
+    await expect(async () => {
+      await page.keyboard.press(key);
+      expect.soft(await page.evaluate(hidden), key).toBe('');
+      expect(await at.count()).toBe(1);
+    }).toPass({ intervals: [0] });
+  }
+});
+
+test.describe('in French', () => {
+  test.use({ locale: 'fr-FR', viewport: { width: 320, height: 640 } });
+  test('what a menu offers stands on one line each, in sight', async ({ talk, page }) => {
+    await page.goto(talk.site.url);
+    await talk.ready();
+    await page.locator('#draft').fill('4');
+    await page.locator('.send').click();
+    await page.getByRole('button', { name: 'Plus pour cette conversation' }).click();
+    const items = await page.getByRole('menuitem').evaluateAll((all) =>
+      all.map((item) => {
+        const words = document.createRange();
+        words.selectNodeContents(item);
+        return [words.getBoundingClientRect().height < 30, item.getBoundingClientRect().left >= 0];
+      }),
+    );
+    expect(items).toEqual([
+      [true, true],
+      [true, true],
+      [true, true],
+    ]);
+    expect(await overflow(page)).toBe(0);
+  });
+});

@@ -1,7 +1,14 @@
 // Conversations: what is sent, how answers are drawn, branches, files, the context, keys.
+import type { Page } from '@playwright/test';
 import { shiftsSeen, watchShifts } from './in-page';
 import { scriptedModel } from './scripted-model';
 import { ANSWERS, MODEL, Talk, downloaded, expect, test } from './talk';
+
+/** How many keywords and texts in quotes have their colours. */
+const colours = (page: Page): Promise<number[]> =>
+  page.evaluate(() =>
+    ['keyword', 'string'].map((kind) => CSS.highlights.get(`code-${kind}`)?.size ?? 0),
+  );
 
 test('Enter and the button send; answers are drawn as Markdown', async ({ talk, page }) => {
   await talk.open();
@@ -30,17 +37,23 @@ test('Enter and the button send; answers are drawn as Markdown', async ({ talk, 
   await expect(second.getByRole('row')).toHaveText([/River.*Length/, /Elbe.*1094 km/]);
   await expect(second.locator('pre')).toContainText('const river = "Elbe";');
   // The browser paints the colours of code: the text is one piece.
-  const colours = (): Promise<number[]> =>
-    page.evaluate(() =>
-      ['keyword', 'string'].map((kind) => CSS.highlights.get(`code-${kind}`)?.size ?? 0),
-    );
-  await expect.poll(colours).toEqual([1, 1]);
+  await expect.poll(() => colours(page)).toEqual([1, 1]);
   expect(await second.locator('pre code').evaluate((code) => code.childNodes.length)).toBe(1);
   await expect(second.getByRole('listitem')).toHaveText(['one bank', 'another bank']);
   await expect(second.locator('math')).toHaveCount(1);
   await expect(second.locator('img')).toHaveCount(0);
   await expect(second).toContainText('<img src=x onerror=alert(1)>');
   await expect(second.locator('.message-figures')).toHaveText(/Scripted · \d+ tokens · /);
+});
+
+test('code that is far away has no colours until it comes near', async ({ talk, page }) => {
+  await talk.open();
+  await talk.say('Markdown, please: 1');
+  await expect.poll(() => colours(page)).toEqual([1, 1]);
+  await talk.say('Long: 3');
+  await expect.poll(() => colours(page)).toEqual([0, 0]);
+  await page.locator('pre').scrollIntoViewIfNeeded();
+  await expect.poll(() => colours(page)).toEqual([1, 1]);
 });
 
 test('from the text to the conversation with a chat model, and back; nothing is lost', async ({
@@ -318,15 +331,36 @@ test('finished sentences are read out, and the end is followed until the reader 
   await expect(toTheEnd).toHaveCount(0);
 });
 
+test('on a narrow page the button to the end covers nothing of the field', async ({
+  talk,
+  page,
+}) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await talk.open();
+  await talk.begin('Long: 3');
+  await talk.answered();
+  const toTheEnd = page.getByRole('button', { name: 'To the end' });
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await expect(toTheEnd).toBeVisible();
+  const form = page.locator('.talk-field');
+  // Inside of the border's corners, behind which the fading text may be.
+  const box = await form.boundingBox();
+  const clip = { x: (box?.x ?? 0) + 24, y: box?.y ?? 0, width: 200, height: 16 };
+  const below = await page.screenshot({ clip, animations: 'disabled' });
+  await toTheEnd.evaluate((button) => button.remove());
+  const alone = await page.screenshot({ clip, animations: 'disabled' });
+  expect(below.equals(alone)).toBe(true);
+});
+
 test('a worker that dies keeps what was written, and the next answer works', async ({
   talk,
   page,
 }) => {
-  await talk.holdTextAfter(20, true);
+  await talk.holdTextAfter(20);
   await talk.open();
   await talk.begin('Long: 3');
   await talk.textIsHeld();
-  await talk.releaseText();
+  await talk.endEngineWorker();
   await expect(talk.problem).toHaveAttribute('data-code', 'worker_died');
   await expect(talk.answers.first()).toContainText('Line 0 of the');
   await expect(talk.answers.first()).toContainText('This answer ended with an error');
@@ -351,7 +385,7 @@ test('shortcuts, and the way of the keyboard', async ({ talk, page }) => {
   await talk.say('Ask: 4');
   await page.keyboard.press('Control+/');
   const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
-  await expect(dialog.locator('dd')).toHaveCount(10);
+  await expect(dialog.locator('dd')).toHaveCount(13);
   await expect(dialog).toContainText('Send the message');
   await expect(dialog).not.toContainText('Write the text');
   await page.keyboard.press('Escape');

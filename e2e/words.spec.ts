@@ -1,5 +1,5 @@
-// What the page says, in both languages: no word of those who make models before something is unfolded, and in a German page
-// nothing English.
+// What the page says, in each language: no word of those who make models before something is unfolded, and in a German or a
+// French page nothing English.
 import fs from 'node:fs';
 import type { BrowserContext, Page } from '@playwright/test';
 import { expect, test as base } from './fixtures';
@@ -18,7 +18,7 @@ const JARGON = [
   // A plain word does as well.
   /\b(first|each|every|a|erstes|jedes|pro) token(?! is about)\b/i,
 ];
-/** Words that no German text has. */
+/** Words that no German text has, and no French one. */
 const ENGLISH =
   /\b(the|of|and|your|you|is|are|with|for|this|that|it|from|by|has|have|no|only|what|when|can|or)\b|’s\b/i;
 
@@ -45,17 +45,17 @@ function everythingSaid(page: Page): Promise<string[]> {
 const NAMES =
   /Wise( 0\.6B)?|Sluice( Stories)?|[\w.-]+\.gguf|stories-q8_0|: Q8_0$|[\w-]+\/stories|stories/g;
 /** The ending of a file is said where that helps to find the right one. */
-const ENDING = /(ends?( in| with)|auf) \.gguf/g;
+const ENDING = /(ends?( in| with)|auf|par) \.gguf/g;
 
 class Reader {
   constructor(
     readonly page: Page,
-    readonly german: boolean,
+    readonly english: boolean,
   ) {}
 
   /** Reads all that the page says now. */
   async reads(state: string): Promise<void> {
-    const wrong = [...JARGON, ...(this.german ? [ENGLISH] : [])];
+    const wrong = [...JARGON, ...(this.english ? [] : [ENGLISH])];
     const said = await everythingSaid(this.page);
     const found = said.filter((text) => {
       const words = text.replace(ENDING, '').replace(NAMES, '');
@@ -82,8 +82,15 @@ async function play(context: BrowserContext, hub: Hub): Promise<void> {
   hub.api.repository('own/stories', { 'stories-Q8_0.gguf': hub.add('stories.gguf', file) });
   const files = [{ type: 'Q4_0', address: url, bytes: fs.statSync(file).size, verified: true }];
   const model = {
-    ...{ id: 'wise', name: 'Wise 0.6B', kind: 'chat', first: true, recommend: 1, files },
-    ...{ good_for: { en: 'small chat', de: 'kleine Gespräche' }, licence: null, terms: null },
+    id: 'wise',
+    name: 'Wise 0.6B',
+    kind: 'chat',
+    first: true,
+    recommend: 1,
+    files,
+    good_for: { en: 'small chat', de: 'kleine Gespräche', fr: 'petites conversations' },
+    licence: null,
+    terms: null,
   };
   await context.route('**/models/shelf.json', (route) =>
     route.fulfill({ json: { models: [model] } }),
@@ -94,17 +101,22 @@ async function play(context: BrowserContext, hub: Hub): Promise<void> {
   });
 }
 
-for (const [locale, german] of [
-  ['en-GB', false],
-  ['de-DE', true],
-] as const) {
+/** What is said of a model that is kept always, of one that is found, and of a load that waits. */
+const SAID = {
+  'en-GB': ['always', 'to download', 'goes on by itself'],
+  'de-DE': ['immer', 'zum Herunterladen', 'geht von selbst'],
+  'fr-FR': ['toujours', 'à télécharger', 'reprend tout seul'],
+} as const;
+
+for (const [locale, [always, download, waits]] of Object.entries(SAID)) {
+  const english = locale === 'en-GB';
   test.describe(locale, () => {
     test.use({ locale });
 
     test('from the first visit to an answer', async ({ page, context, site, hub, allowed }) => {
       allowed.push(/status of 404/);
       await play(context, hub);
-      const reader = new Reader(page, german);
+      const reader = new Reader(page, english);
       const field = page.locator('#draft');
       await page.goto(site.url);
       await expect(page.locator('html')).toHaveAttribute('lang', locale.slice(0, 2));
@@ -137,7 +149,9 @@ for (const [locale, german] of [
         .locator('.find-files input')
         .first()
         .setInputFiles({
-          ...{ name: 'a.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7') },
+          name: 'a.pdf',
+          mimeType: 'application/pdf',
+          buffer: Buffer.from('%PDF-1.7'),
         });
       await expect(page.locator('.refusals li')).toBeVisible();
       await reader.reads('Find');
@@ -161,7 +175,7 @@ for (const [locale, german] of [
       await expect(page.locator('.kept li')).toHaveCount(1);
       await reader.reads('the models that are kept');
       await page.locator('.kept li button[title]').click();
-      await expect(page.locator('.kept li .note')).toContainText(german ? 'immer' : 'always');
+      await expect(page.locator('.kept li .note')).toContainText(always);
       await reader.reads('a model that is kept always');
       await reader.close();
       await reader.open('Control+,');
@@ -177,20 +191,18 @@ for (const [locale, german] of [
     test('a link, a wait, a text', async ({ page, context, site, hub, allowed }) => {
       allowed.push(/status of 503/);
       await play(context, hub);
-      const reader = new Reader(page, german);
+      const reader = new Reader(page, english);
       const file = hub.add('wise.gguf', scriptedModel({ name: 'Wise', scripts: ['42.'] }));
       await page.goto(`${site.url}#temperature=9&length=1&model=${encodeURIComponent(file.url)}`);
       const offer = page.locator('.offer');
       await expect(offer.locator('.secondary')).toBeVisible();
       await reader.reads('a link with a model');
       await offer.locator('.secondary').click();
-      await expect(offer).toContainText(german ? 'zum Herunterladen' : 'to download');
+      await expect(offer).toContainText(download);
       await reader.reads('what the model is');
       file.plan = () => ({ status: 503, retryAfter: 30 });
       await offer.locator('.secondary').click();
-      await expect(page.locator('.first-facts')).toContainText(
-        german ? 'geht von selbst' : 'goes on by itself',
-      );
+      await expect(page.locator('.first-facts')).toContainText(waits);
       await reader.reads('a load that waits');
       await reader.open('Control+m');
       await expect(page.locator('.coming .fold')).toBeVisible();

@@ -28,6 +28,8 @@ constexpr char kProgramFooter[] = R"(Examples:
   sluice run model.gguf -f prompt.txt       a prompt from a file
   sluice run hf:OWNER/REPO:Q4_0 -p "Once"   a model of a hub; the cache keeps it
   sluice models                             models to begin with, by name
+  sluice run -p "Once" --trace story.jsonl  also writes what it chose from
+  sluice replay story.jsonl                 shows that, token by token
   sluice chat qwen3-0.6b                    a conversation with one of them
   sluice chat model.gguf                    or with a file
   sluice similar minilm.gguf -p "Who ran?" -f lines.txt
@@ -94,6 +96,7 @@ int run_program(const std::vector<std::string>& given) {
   program.require_subcommand(1);
   int status = kDone;
   add_run(program, status);
+  add_replay(program, status);
   add_chat(program, status);
   add_inspect(program, status);
   add_convert(program, status);
@@ -103,6 +106,7 @@ int run_program(const std::vector<std::string>& given) {
   add_logits(program, status);
   add_embed(program, status);
   add_similar(program, status);
+  add_probe(program, status);
   add_fill_mask(program, status);
   add_imatrix(program, status);
   add_quantize(program, status);

@@ -21,6 +21,7 @@ import {
   write_atomically,
 } from './lib.mjs';
 import { compiler_id, emscripten, find_emscripten } from './emscripten.mjs';
+import { count, write_report } from './reports.mjs';
 import { setup } from './setup.mjs';
 
 export const FLAVOURS = read_json(path.join(ROOT, 'wasm/flavours.json'));
@@ -28,7 +29,10 @@ export const FLAVOURS = read_json(path.join(ROOT, 'wasm/flavours.json'));
 const CHECKS = ['parity', 'sanitized'].flatMap((kind) =>
   FLAVOURS.filter((name) => !name.endsWith('-mt')).map((name) => `sluice-${kind}-${name}`),
 );
-const FILES = FLAVOURS.flatMap((name) => [`sluice-${name}.mjs`, `sluice-${name}.wasm`]);
+const FILES = [
+  ...FLAVOURS.flatMap((name) => [`sluice-${name}.mjs`, `sluice-${name}.wasm`]),
+  'bindings.d.ts',
+];
 
 /** The committed files. */
 export const PREBUILT = path.join(ROOT, 'wasm/prebuilt');
@@ -122,30 +126,33 @@ export async function wasm_dir() {
  */
 function compare(sources, compiler) {
   const stamp = read_json(path.join(PREBUILT, 'stamp.json'));
-  const counts = { passed: 0, failed: 0, skipped: 0 };
+  const tests = [];
+  const add = (name, state, said = '') => tests.push({ name, state, said });
   const stale = stamp?.sources !== sources;
   for (const name of FILES) {
     const built = path.join(BUILT, name);
     const size = `${fs.statSync(built).size} bytes`;
     if (stale) {
-      ++counts.failed;
-      console.log(
-        `STALE      ${name}  the committed file was built from other sources; run this with --update-prebuilt`,
-      );
+      const said =
+        'the committed file was built from other sources; run this with --update-prebuilt';
+      add(name, 'failed', said);
+      console.log(`STALE      ${name}  ${said}`);
       continue;
     }
     if (stamp.compiler !== compiler) {
-      ++counts.skipped;
+      add(name, 'skipped');
       console.log(`skipped    ${name}  ${size}; the committed file was built by ${stamp.compiler}`);
       continue;
     }
     const committed = path.join(PREBUILT, name);
     const same = fs.existsSync(committed) && sha256_file(committed) === sha256_file(built);
-    ++counts[same ? 'passed' : 'failed'];
+    add(name, same ? 'passed' : 'failed');
     console.log(`${same ? 'same     ' : 'DIFFERENT'}  ${name}  ${size}`);
   }
-  console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
-  return counts.failed === 0 ? 0 : 1;
+  write_report(tests);
+  const { passed, failed, skipped } = count(tests);
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+  return failed === 0 ? 0 : 1;
 }
 
 function update_prebuilt(sources, compiler) {

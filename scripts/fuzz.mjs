@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, ROOT, is_program, main, run } from './lib.mjs';
 import { build_preset } from './build.mjs';
+import { count, write_report } from './reports.mjs';
 import { setup } from './setup.mjs';
 
 const BUILD = path.join(ROOT, 'build/asan');
@@ -55,14 +56,17 @@ if (is_program(import.meta.url)) {
     const targets = args.length > 0 ? args : all;
     await setup(['native', 'fuzz']);
     await build_preset('asan', ['fuzz']);
-    const counts = { passed: 0, failed: 0 };
+    const tests = [];
     // Without --seconds no target ends, so all run at once; otherwise one after another.
     const one = async (target) => {
-      ++counts[(await fuzz(target, seconds)) === 0 ? 'passed' : 'failed'];
+      const good = (await fuzz(target, seconds)) === 0;
+      tests.push({ name: target, state: good ? 'passed' : 'failed', said: '' });
     };
     if (seconds === null) await Promise.all(targets.map(one));
     else for (const target of targets) await one(target);
-    console.log(`${counts.passed} passed, ${counts.failed} failed`);
-    return counts.failed === 0 ? 0 : 1;
+    write_report(tests);
+    const { passed, failed } = count(tests);
+    console.log(`${passed} passed, ${failed} failed`);
+    return failed === 0 ? 0 : 1;
   });
 }

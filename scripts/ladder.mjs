@@ -10,6 +10,7 @@ import {
   record,
   record_helpers,
 } from './passed.mjs';
+import { REPORTS, count, read_said } from './reports.mjs';
 import { LOGS } from './steps.mjs';
 import { describe_failure, name_failures } from './test-failures.mjs';
 
@@ -29,30 +30,35 @@ const ENV = {
   TSAN_OPTIONS: process.env.TSAN_OPTIONS ?? 'second_deadlock_stack=1',
 };
 
-/** Runs one step; resolves with what it counted. */
+/** Runs one step; resolves with what it counted and the tests that it reported. */
 async function run_step(step) {
   const log = path.join(LOGS, `${step.name}.log`);
+  const folder = path.join(LOGS, step.name);
+  const env = { ...ENV, [REPORTS]: folder };
   fs.writeFileSync(log, '');
+  fs.rmSync(folder, { recursive: true, force: true });
+  fs.mkdirSync(folder);
   let status = 0;
-  let counts = { passed: 0, failed: 0, skipped: 0 };
+  let tests = [];
   try {
     step.before?.();
     for (const [command, ...args] of step.commands) {
       fs.appendFileSync(log, `$ ${[command, ...args].join(' ')}\n`);
-      status = await run(command, args, { env: ENV, log, silent_ms: SILENT_MS });
+      status = await run(command, args, { env, log, silent_ms: SILENT_MS });
       if (status !== 0) break;
     }
-    if (step.count !== undefined) counts = step.count(fs.readFileSync(log, 'utf8'));
-    else if (status === 0) counts.passed = 1;
+    if (step.tests !== undefined) tests = await step.tests(folder);
+    else if (status === 0) tests = [{ name: step.name, state: 'passed', said: '' }];
   } catch (error) {
     fs.appendFileSync(log, `${error instanceof Failure ? error.message : error.stack}\n`);
     status = 1;
   }
+  const counts = count(tests);
   // A runner that failed without a failed test counts as one failure, and so does one that ran no test. One that a signal
   // ended may say that all is well with what it has run.
-  const nothing = counts.passed + counts.failed + counts.skipped === 0;
-  if (counts.failed === 0 && (status !== 0 || nothing || interrupted())) counts.failed = 1;
-  return counts;
+  if (counts.failed === 0 && (status !== 0 || tests.length === 0 || interrupted()))
+    counts.failed = 1;
+  return { counts, tests };
 }
 
 export function clock(ms) {
@@ -64,16 +70,16 @@ const line = (mark, name, time, said) =>
   console.log(`${mark.padEnd(6)} ${name.padEnd(15)} ${time.padStart(12)}   ${said}`);
 
 /** Prints a step's result. Returns the lines that name what failed. */
-function report(step, counts, ms) {
+function report(step, { counts, tests }, ms) {
   const parts = [`${counts.passed} passed`];
   if (counts.failed > 0) parts.push(`${counts.failed} FAILED`);
   if (counts.skipped > 0) parts.push(`${counts.skipped} skipped`);
   line(counts.failed > 0 ? 'FAILED' : 'ok', step.name, clock(ms), parts.join(', '));
   const log = fs.readFileSync(path.join(LOGS, `${step.name}.log`), 'utf8');
-  for (const text of step.tell?.(log) ?? []) console.log(`       | ${text}`);
+  for (const text of read_said(path.join(LOGS, step.name))) console.log(`       | ${text}`);
   if (counts.failed === 0) return [];
-  for (const text of describe_failure(log)) console.log(`       | ${text}`);
-  return name_failures(step.name, log);
+  for (const text of describe_failure(tests, log)) console.log(`       | ${text}`);
+  return name_failures(step.name, tests);
 }
 
 /** Why a step need not run, and how many tests that leaves out; null if it has to run. `hash`: of its inputs. */
@@ -116,11 +122,12 @@ export async function run_ladder(steps, { again, named = false }) {
   const start = (step, hash) => {
     const started = Date.now();
     const helpers = step.helpers === undefined ? null : hash_of_helpers(step);
-    const job = run_step(step).then((counts) => {
+    const job = run_step(step).then((outcome) => {
+      const { counts } = outcome;
       running.delete(job);
       add(step, counts);
       times.push({ name: step.name, ms: Date.now() - started });
-      failed.push(...report(step, counts, times.at(-1).ms));
+      failed.push(...report(step, outcome, times.at(-1).ms));
       record(step, hash, counts, hash_of(step, steps));
       if (helpers !== null && process.env.CI !== 'true') record_helpers(step, helpers, counts);
     });

@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ROOT, files_under, main, read_json, run } from './lib.mjs';
+import { count, write_report } from './reports.mjs';
 import { setup } from './setup.mjs';
 
 /** Runs a command; resolves with its exit status and what it wrote. */
@@ -40,18 +41,20 @@ main(async () => {
       checks.push([`types: ${project}`, bin('tsc'), ['--noEmit', '-p', project]]);
     }
   }
-  const counts = { passed: 0, failed: 0 };
+  const tests = [];
   // Two at a time, each with what it says in one piece.
   const check_next = async () => {
     for (let check = checks.shift(); check !== undefined; check = checks.shift()) {
       const [name, command, args] = check;
       const { status, said } = await run_and_hear(command, args);
       const good = status === 0;
-      ++counts[good ? 'passed' : 'failed'];
+      tests.push({ name, state: good ? 'passed' : 'failed', said: good ? '' : said });
       console.log(`${said}${good ? 'ok      ' : 'not ok  '}${name}`);
     }
   };
   await Promise.all([check_next(), check_next()]);
-  console.log(`${counts.passed} passed, ${counts.failed} failed`);
-  return counts.failed === 0 ? 0 : 1;
+  write_report(tests);
+  const { passed, failed } = count(tests);
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
 });

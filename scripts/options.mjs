@@ -1,6 +1,6 @@
 // Writes the code and the tables that come from core/options/options.json and wasm/flavours.json: LoadOptions and
 // GenerateOptions in core/options/options.h, their rows in core/options/rows.inc, the program's flags in
-// native/app/option_flags.inc, the library's types and rules in web/engine/src/option-table.ts, and the tables in web/engine/README.md.
+// native/app/option_flags.inc, the library's types and rules in web/engine/src/shared/option-table.ts, and the tables in web/engine/README.md.
 //   node scripts/options.mjs           writes
 //   node scripts/options.mjs --check   fails if a file would change (npm run lint does this)
 //
@@ -213,6 +213,9 @@ const INNER_LOAD_OPTIONS = `
   // The positions of a start_logits() with all_positions whose logits the memory is planned for
   // (MemoryPlan); 1 to 1048576.
   int64_t logit_positions = 1;
+  // The memory is planned for Session::start_vectors alone, which keeps nothing of a text: a model
+  // that writes text has no cache then. (What runs take is checked in any case.)
+  bool vectors_only = false;
   bool profile = false;  // measure the phases, for Engine::take_profile
 `;
 
@@ -345,7 +348,7 @@ function ts_table() {
   const quoted = (names) => names.map((name) => `'${name}'`);
   const kv_type = table.load.find((option) => option.name === 'kvType');
   return `// Written by scripts/options.mjs from core/options/options.json and wasm/flavours.json.
-import type { LoadProgress, PromptProgress, WeightsView } from './types.js';
+import type { LoadProgress, PromptProgress, WeightsView } from './progress-types.js';
 
 /** The four builds of the engine: with and without relaxed SIMD, with and without threads. */
 export type Flavour = ${quoted(flavours).join(' | ')};
@@ -443,7 +446,7 @@ async function written() {
   files.set('core/options/rows.inc', cpp_rows());
   files.set('native/app/option_flags.inc', cpp_flags());
   files.set(
-    'web/engine/src/option-table.ts',
+    'web/engine/src/shared/option-table.ts',
     await prettier.format(ts_table(), { ...config, parser: 'typescript' }),
   );
   return files;

@@ -1,7 +1,7 @@
 // Installs what is missing of the tools that build and test Sluice. Needs only Node.
 //   node scripts/setup.mjs [PART]...
-// The parts are npm native shells arm lint fuzz browser chromium firefox webkit emscripten llama pip; without arguments
-// all of them but llama and pip.
+// The parts are npm native shells arm lint fuzz browser chromium firefox webkit probes emscripten llama pip; without
+// arguments all of them but llama and pip.
 // Packages come from this machine's Debian sources, by apt-get, as root. If a package can't be installed, the script
 // prints the command that installs it and exits with status 1.
 import fs from 'node:fs';
@@ -104,6 +104,11 @@ const PACKAGES = {
     ['webkit2gtk-driver', program('WebKitWebDriver')],
     ['xvfb', program('Xvfb')],
   ],
+  // What tools/probes/ computes with.
+  probes: ['numpy', 'scipy', 'sklearn', 'matplotlib'].map((name) => [
+    `python3-${name}`,
+    file(`/usr/lib/python3/dist-packages/${name}/__init__.py`),
+  ]),
   emscripten: [
     ['debootstrap', program('debootstrap')],
     ['debian-archive-keyring', file(keyring)],
@@ -118,14 +123,14 @@ const PACKAGES = {
 
 /** What `npm test` needs. */
 export const USUAL_PARTS = ['npm', 'native', 'shells', 'lint', 'browser'];
-/** What most steps of `npm test -- --all` need besides. Those for Firefox and WebKit install these browsers themselves. */
+/** What most steps of `npm test -- --all` need besides. Those for Firefox, WebKit and probes install theirs themselves. */
 export const ALL_PARTS = ['arm', 'fuzz', 'chromium', 'emscripten'];
 
 /**
  * The default parts: all but llama, which is only needed to record reference answers and to compare speed, and pip, which
  * scripts/real-model.mjs installs if it has to fetch the model.
  */
-const DEFAULT_PARTS = [...USUAL_PARTS, ...ALL_PARTS, 'firefox', 'webkit'];
+const DEFAULT_PARTS = [...USUAL_PARTS, ...ALL_PARTS, 'firefox', 'webkit', 'probes'];
 
 /** Packages in the Debian root: those for building, and those of the part llama. */
 const ROOT_PACKAGES = ['emscripten', 'cmake', 'make', 'ninja-build', 'nlohmann-json3-dev'];

@@ -17,54 +17,43 @@ const SHELF = {
     recommend: 1,
     first: true,
     en: 'trying things out; answers at once anywhere, knows little',
-    de: 'zum Ausprobieren; antwortet überall sofort, weiß wenig',
   },
   'gemma-3-270m': {
     first: true,
-    de: 'Angaben herausziehen, sortieren, kurze Anweisungen; für seine Größe viele Sprachen',
   },
   'smollm2-360m': {
     first: false,
-    de: 'kurze Texte auf Englisch umschreiben und einordnen, auch auf dem Handy',
   },
   'qwen3-0.6b': {
     recommend: 2,
     first: true,
     en: 'small chat in many languages, with or without thinking first',
-    de: 'kleine Gespräche in vielen Sprachen, mit oder ohne Nachdenken',
   },
   'qwen3.5-0.8b': {
     first: true,
     en: 'small chat in many languages, with or without thinking first; long texts take little memory',
-    de: 'kleine Gespräche in vielen Sprachen, mit oder ohne Nachdenken; lange Texte brauchen wenig Speicher',
   },
   'gemma-3-1b': {
     first: true,
     en: 'pleasant writing in many languages',
-    de: 'angenehme Texte in vielen Sprachen',
   },
   'llama-3.2-1b': {
     first: true,
-    de: 'ein viel benutztes kleines Gesprächsmodell; Zusammenfassungen',
   },
   'qwen3.5-2b': {
     first: false,
-    de: 'überlegte Antworten auf einem Laptop oder einem neueren Telefon',
   },
   'gemma-4-e2b': {
     first: false,
     en: 'chat in many languages on a laptop; takes much less memory than its file',
-    de: 'Gespräche in vielen Sprachen auf einem Laptop; braucht viel weniger Speicher, als die Datei groß ist',
   },
   'all-minilm-l6-v2': {
     first: false,
     en: 'finding passages in English texts; small and quick',
-    de: 'Stellen in englischen Texten finden; klein und schnell',
   },
   'embeddinggemma-300m': {
     first: false,
     en: 'finding passages in texts in many languages',
-    de: 'Stellen in Texten in vielen Sprachen finden',
   },
 };
 
@@ -79,15 +68,12 @@ const TERMS = {
 const TERMS_IN_SHORT = {
   'Gemma Terms of Use': {
     en: 'Using it means agreeing to Google’s terms, which forbid some uses.',
-    de: 'Wer es benutzt, stimmt den Bedingungen von Google zu, die manches verbieten.',
   },
   'Llama 3.2 Community License': {
     en: 'Using it means agreeing to Meta’s licence and its acceptable use policy. Built with Llama.',
-    de: 'Wer es benutzt, stimmt der Lizenz von Meta und ihren Nutzungsregeln zu. Built with Llama.',
   },
   'LFM Open License v1.0': {
     en: 'Using it means agreeing to Liquid AI’s licence: organisations above a yearly revenue of 10 million US dollars need another one.',
-    de: 'Wer es benutzt, stimmt der Lizenz von Liquid AI zu: Organisationen mit mehr als 10 Millionen US-Dollar Jahresumsatz brauchen eine andere.',
   },
 };
 
@@ -106,16 +92,22 @@ function files_of(model) {
 
 /** One model of the shelf. What no source confirmed is null. */
 function entry_of(model) {
-  const { recommend = null, first, en, de } = SHELF[model.id];
+  const { recommend = null, first, en } = SHELF[model.id];
   const sure = (field) => (model.verified[field] ? model[field] : null);
   const binds = model.needs_acceptance.startsWith('by use');
   if (binds && TERMS[model.licence] === undefined)
     throw new Failure(`${model.id}: no address of the terms "${model.licence}"`);
   return {
-    ...{ id: model.id, name: model.name, kind: model.kind, first, recommend },
-    good_for: { en: en ?? model.good_for, de },
+    id: model.id,
+    name: model.name,
+    kind: model.kind,
+    first,
+    recommend,
+    good_for: { en: en ?? model.good_for },
     parameters: model.parameters_label,
-    ...{ family: model.family, context: sure('context_trained'), thinking: sure('thinking') },
+    family: model.family,
+    context: sure('context_trained'),
+    thinking: sure('thinking'),
     licence: sure('licence'),
     terms: binds ? { address: TERMS[model.licence], short: TERMS_IN_SHORT[model.licence] } : null,
     files: files_of(model),

@@ -10,32 +10,34 @@
 //   runs_wasm    it runs the wasm modules that the page ships
 //   commands     run one after another until one fails
 //   before       run first; may throw a Failure
-//   count        reads {passed, failed, skipped} from the log; a step without it counts as one test
-//   tell         lines of the log that the run prints, too
+//   tests        reads the tests from the reports in its folder (reports.mjs); a step without it counts as one test
 //   helpers      it tests helpers of the tests: these files. It runs only where they changed since it passed, by the committed
 //                tests/helpers.json, which its next run renews
 import fs from 'node:fs';
 import path from 'node:path';
 import { fuzz_targets } from './fuzz.mjs';
 import { Failure, ROOT, files_under } from './lib.mjs';
+import { node_reporters, read_ctest, read_reports } from './reports.mjs';
 import { ALL_PARTS, USUAL_PARTS } from './setup.mjs';
-import { count_ctest, count_output } from './test-counts.mjs';
 
 export const LOGS = path.join(ROOT, 'build/logs');
 
 const node = (script, ...args) => [process.execPath, `scripts/${script}`, ...args];
-const npm_test = (workspace) => ['npm', 'test', '-w', workspace];
+/** Runs a workspace's tests with Vitest. The step's name is that of its folder of reports. */
+const vitest = (workspace, step) => [
+  ...['npm', 'test', '-w', workspace, '--', '--reporter=default', '--reporter=junit'],
+  `--outputFile.junit=${path.join(LOGS, step, 'vitest.xml')}`,
+];
 /** Runs these projects of e2e/playwright.config.ts. */
 const browser_test = (...projects) => [
-  ...npm_test('e2e'),
-  '--',
+  ...['npm', 'test', '-w', 'e2e', '--'],
   ...projects.map((project) => `--project=${project}`),
 ];
 
 const CMAKE = ['CMakeLists.txt', 'CMakePresets.json'];
 const CORE = ['core', ...CMAKE];
 const NPM = ['package.json', 'package-lock.json', 'tsconfig.base.json'];
-const OTHER_TESTS = ['aarch64', 'bench', 'cli', 'record', 'scripts', 'wasm'];
+const OTHER_TESTS = ['aarch64', 'bench', 'cli', 'node', 'record', 'scripts', 'wasm'];
 /** The tests in C++ and what they read: not those of the scripts, the bench, the program and the wasm modules. */
 const CORE_TESTS = [
   ...files_under('tests').filter((name) => !OTHER_TESTS.includes(name.split('/')[1])),
@@ -58,6 +60,7 @@ const THREADED_TESTS = [
   'chat_program_test',
   'engine_test',
   'hash_test',
+  'lock_test',
   'packed_file_test',
   'pass_test',
   'session_file_test',
@@ -66,14 +69,15 @@ const THREADED_TESTS = [
 ];
 
 /**
- * Two steps: the build of a preset (`targets`, by default all) and its tests. `jobs`: how many compilers at a time, and
- * `programs`: how many programs of tests.
+ * Two steps: the build of a preset (`targets`, by default all) and its tests (`only`: those that match). `jobs`: how many
+ * compilers at a time, and `programs`: how many programs of tests.
  */
 function ctest_steps(
   preset,
   name,
   {
     targets = [],
+    only = null,
     what = 'unit, parity and golden tests',
     all,
     jobs = 1,
@@ -81,8 +85,10 @@ function ctest_steps(
     outputs = [],
   } = {},
 ) {
-  const report = path.join(LOGS, `${name}.xml`);
-  const reports = path.join(ROOT, `build/${preset}/reports`);
+  const report = path.join(LOGS, name, 'ctest.xml');
+  const programs_reports = path.join(ROOT, `build/${preset}/reports`);
+  // CTest's own expression: the names of tests, or what they hold.
+  const which = only === null ? [] : ['-R', only];
   return [
     {
       name: `build-${preset}`,
@@ -107,10 +113,11 @@ function ctest_steps(
       needs: [`build-${preset}`],
       all,
       inputs: [BUNDLED, 'scripts/make_unicode.mjs'],
-      before: () =>
-        [report, reports].forEach((old) => fs.rmSync(old, { recursive: true, force: true })),
-      commands: [['ctest', '--preset', preset, `-j${programs}`, '--output-junit', report]],
-      count: () => count_ctest(report, reports),
+      before: () => fs.rmSync(programs_reports, { recursive: true, force: true }),
+      commands: [
+        ['ctest', '--preset', preset, `-j${programs}`, ...which, '--output-junit', report],
+      ],
+      tests: () => read_ctest(report, programs_reports),
     },
   ];
 }
@@ -125,12 +132,15 @@ function node_step(name, what, dir, needs, more = {}) {
     needs,
     inputs: [dir],
     commands: [
-      [process.execPath, '--test', `--test-concurrency=${jobs}`, '--test-reporter=spec', ...tests],
+      [
+        ...[process.execPath, '--test', `--test-concurrency=${jobs}`],
+        ...[...node_reporters(path.join(LOGS, name, 'node.json')), ...tests],
+      ],
     ],
     before: () => {
       if (tests.length === 0) throw new Failure(`there are no tests in ${dir}/`);
     },
-    count: count_output,
+    tests: read_reports,
     ...rest,
     ...(more.inputs === undefined ? {} : { inputs: [dir, ...more.inputs] }),
   };
@@ -155,6 +165,7 @@ function arm_steps() {
   return [
     ...ctest_steps('aarch64', 'aarch64', {
       targets: ['sluice', ...tests],
+      only: `^(${tests.join('|')})$|hashes_|fused`,
       what: 'parity and hashes',
       all: true,
     }),
@@ -211,7 +222,11 @@ export function all_steps({ committed, all }) {
       commands: [node('build-wasm.mjs', '--build')],
     },
     node_step('cli', "the program's contract", 'tests/cli', ['build-release'], {
-      inputs: [...HUB, ...SCRIPTS, BUNDLED],
+      inputs: [
+        ...[...HUB, ...SCRIPTS, BUNDLED],
+        // Two of them hold the program against the library.
+        ...['node/locks.ts', 'loader', 'shared'].map((name) => `web/engine/src/${name}`),
+      ],
       // Most of their time is waiting.
       jobs: 3,
     }),
@@ -222,27 +237,32 @@ export function all_steps({ committed, all }) {
       inputs: ['e2e', 'docs', 'README.md', 'tests/cli/tiny-folder.mjs'],
       runs_wasm: true,
       commands: [browser_test(...(all ? ['isolated', 'plain', 'tabs'] : ['usual']))],
-      count: count_output,
+      tests: read_reports,
     },
     node_step('wasm', 'the wasm flavours under Node', 'tests/wasm', ['web', 'build-release'], {
       runs_wasm: true,
       only: (file) => !KERNEL_CHECKS.test(file),
+    }),
+    node_step('node', 'the library in Node', 'tests/node', ['web', 'build-release'], {
+      runs_wasm: true,
+      jobs: 2,
+      inputs: [...HUB, ...SCRIPTS, BUNDLED, 'tests/data'],
     }),
     {
       name: 'engine',
       what: "the library's tests",
       needs: ['web'],
       inputs: [...HUB, 'tests/data', 'core/base'],
-      commands: [npm_test('web/engine')],
-      count: count_output,
+      commands: [vitest('web/engine', 'engine')],
+      tests: read_reports,
     },
     {
       name: 'app',
       what: "the page's tests",
       needs: ['web'],
       inputs: [],
-      commands: [npm_test('web/app')],
-      count: count_output,
+      commands: [vitest('web/app', 'app')],
+      tests: read_reports,
     },
     {
       name: 'lint',
@@ -263,7 +283,7 @@ export function all_steps({ committed, all }) {
         ...['.clang-format', '.editorconfig', '.gitignore', '.prettierignore', '.prettierrc.json'],
       ],
       commands: [node('lint.mjs')],
-      count: count_output,
+      tests: read_reports,
     },
     node_step('scripts', "the scripts' own tests", 'tests/scripts', ['setup'], {
       jobs: 3,
@@ -277,7 +297,7 @@ export function all_steps({ committed, all }) {
       all: true,
       inputs: [],
       commands: [node('build-wasm.mjs', '--check')],
-      count: count_output,
+      tests: read_reports,
     },
     kernel_step(),
     {
@@ -292,7 +312,7 @@ export function all_steps({ committed, all }) {
           ...['e2e/trials/trials.mjs', '--runs', '30', '--kills', '10', '--side', 'page'],
         ],
       ],
-      count: count_output,
+      tests: read_reports,
     },
     ...['firefox', 'webkit'].map((browser) => ({
       name: browser,
@@ -301,7 +321,7 @@ export function all_steps({ committed, all }) {
       all: true,
       inputs: ['e2e'],
       commands: [node('setup.mjs', browser), browser_test(browser, `${browser}-plain`)],
-      count: count_output,
+      tests: read_reports,
     })),
     node_step(
       'bench',
@@ -321,7 +341,7 @@ export function all_steps({ committed, all }) {
       all: true,
       inputs: ['e2e/bundlers', 'e2e/bench'],
       commands: [[process.execPath, 'e2e/bundlers/bundlers.mjs']],
-      count: count_output,
+      tests: read_reports,
     },
     {
       name: 'real-model',
@@ -330,9 +350,16 @@ export function all_steps({ committed, all }) {
       all: true,
       inputs: ['tests/real', 'tests/data', 'e2e'],
       commands: [[process.execPath, 'tests/real/real-model.mjs']],
-      count: count_output,
-      tell: (log) =>
-        log.match(/^(mean KL .*|steps with .*|real-(model|encoder): .*|skipped.*)$/gm) ?? [],
+      tests: read_reports,
+    },
+    {
+      name: 'probes',
+      what: 'tools/probes, where its Python packages are to be had',
+      needs: ['build-release'],
+      all: true,
+      inputs: ['tools', BUNDLED, ...SCRIPTS],
+      commands: [[process.execPath, 'tools/probes/tests/probes.mjs']],
+      tests: read_reports,
     },
     // The program itself is tested only in its release build.
     // The last step, when nothing else runs any more.
@@ -340,6 +367,7 @@ export function all_steps({ committed, all }) {
     ...arm_steps(),
     ...ctest_steps('tsan', 'tsan', {
       targets: THREADED_TESTS,
+      only: `^(${THREADED_TESTS.join('|')})$`,
       what: 'what runs on several threads',
       all: true,
     }),
@@ -351,7 +379,7 @@ export function all_steps({ committed, all }) {
       all: true,
       inputs: SCRIPTS,
       commands: [node('fuzz.mjs', target, '--seconds', fuzz_seconds)],
-      count: count_output,
+      tests: read_reports,
     })),
   ];
 }
@@ -375,7 +403,7 @@ export function choose(known, { committed, all, only }) {
   return {
     steps: usual.filter((step) => !step.runs_wasm),
     stale:
-      `The wasm in wasm/prebuilt/ was built from other sources, so ${left_out.join(' and ')} did not run. ` +
+      `The wasm in wasm/prebuilt/ was built from other sources, so these did not run: ${left_out.join(', ')}. ` +
       'npm test -- --all builds it afresh; node scripts/build-wasm.mjs --update-prebuilt renews it.',
   };
 }

@@ -17,10 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "api/choice.h"
 #include "api/embedding_prompts.h"
 #include "api/fill_mask.h"
 #include "api/inspect.h"
 #include "api/json.h"
+#include "api/lens.h"
 #include "api/text_ids.h"
 #include "base/utf8.h"
 #include "chat/chat_template.h"
@@ -32,6 +34,7 @@
 #include "quant/packed_layout.h"
 #include "reply/reply_prompt.h"
 #include "session/results.h"
+#include "session/states.h"
 #include "text/tokenizer.h"
 #include "weights/packed_copy.h"
 #include "weights/want.h"
@@ -63,6 +66,30 @@ std::vector<uint64_t> to_sizes(const val& sizes) {
 template <typename Number>
 val copy_of(std::span<const Number> numbers) {
   return val(emscripten::typed_memory_view(numbers.size(), numbers.data())).call<val>("slice");
+}
+
+std::vector<int64_t> to_numbers(const val& list) {
+  const std::vector<TokenId> numbers = to_ids(list);
+  return {numbers.begin(), numbers.end()};
+}
+
+// `ids`: of all texts, one after the other.
+std::vector<std::vector<TokenId>> to_texts(const val& ids, const val& lengths) {
+  const std::vector<TokenId> all = to_ids(ids);
+  std::vector<std::vector<TokenId>> texts;
+  std::span<const TokenId> left(all);
+  for (const int32_t length : to_ids(lengths)) {
+    const auto size = static_cast<size_t>(std::max(length, 0));
+    const std::span<const TokenId> text = left.first(std::min(size, left.size()));
+    texts.emplace_back(text.begin(), text.end());
+    left = left.subspan(text.size());
+  }
+  return texts;
+}
+
+// The numbers from the one of this index on.
+val copy_from(std::span<const float> numbers, uint32_t from) {
+  return copy_of(numbers.subspan(std::min<size_t>(from, numbers.size())));
 }
 
 // Two numbers for each file: where it begins, and its bytes.
@@ -357,37 +384,135 @@ class SessionHandle {
     rows_ = std::max<size_t>(wanted.logits.chosen.size(), 1);
     return answer(session_->start_results(tokens, static_cast<int64_t>(to_u64(batch)), wanted));
   }
-  // `ids`: of all texts, one after the other.
   std::string start_vectors(const val& ids, const val& lengths, int32_t pooling) {
-    const std::vector<TokenId> all = to_ids(ids);
-    std::vector<std::vector<TokenId>> texts;
-    std::span<const TokenId> left(all);
-    for (const int32_t length : to_ids(lengths)) {
-      const auto size = static_cast<size_t>(std::max(length, 0));
-      const std::span<const TokenId> text = left.first(std::min(size, left.size()));
-      texts.emplace_back(text.begin(), text.end());
-      left = left.subspan(text.size());
-    }
-    return answer(session_->start_vectors(std::move(texts), static_cast<Pooling>(pooling)));
+    return answer(session_->start_vectors(to_texts(ids, lengths), static_cast<Pooling>(pooling)));
   }
   // The numbers of the vectors that are done, from the one of this index on.
-  val vectors(uint32_t from) const {
-    const std::span<const float> done = session_->vectors();
-    return copy_of(done.subspan(std::min<size_t>(from, done.size())));
+  val vectors(uint32_t from) const { return copy_from(session_->vectors(), from); }
+
+  // `at` and `of` as StatesAt and StatesOf have them.
+  std::string start_states(const val& ids, const val& lengths, int32_t at, int32_t of,
+                           const val& layers) {
+    return answer(session_->start_states(
+        to_texts(ids, lengths),
+        {static_cast<StatesAt>(at), static_cast<StatesOf>(of), to_numbers(layers)}));
   }
+  // As vectors().
+  val states(uint32_t from) const { return copy_from(session_->states(), from); }
+
+  // The states after a layer, of the positions from this one on.
+  std::string start_hidden(const val& ids, uint32_t from, int32_t layer) {
+    const std::vector<TokenId> tokens = to_ids(ids);
+    Results wanted;
+    for (size_t position = from; position < tokens.size(); ++position)
+      wanted.hidden.chosen.push_back(position);
+    wanted.hidden_layers = {layer};
+    wanted.reuse = true;
+    return answer(session_->start_results(tokens, 0, wanted));
+  }
+  val hidden() const { return copy_of(session_->hidden()); }
+
+  std::string start_head(const val& states, uint32_t rows) {
+    rows_ = std::max<size_t>(rows, 1);
+    return answer(session_->start_head(emscripten::convertJSArrayToNumberVector<float>(states)));
+  }
+  // Of one of the rows: the log-sum, the entropy, then the id and the logit of each of the best.
+  val raw_logits(int32_t most, uint32_t row) const {
+    const RawLogits raw = sluice::raw_logits(logits_of(row), most);
+    std::vector<double> numbers = {raw.log_sum, raw.entropy};
+    for (const auto& [id, logit] : raw.best) {
+      numbers.push_back(static_cast<double>(id));
+      numbers.push_back(static_cast<double>(logit));
+    }
+    return copy_of<double>(numbers);
+  }
+  // `raw` as raw_logits() gives it; empty: all logits of the first row.
+  std::string choice(const EngineHandle& engine, const val& raw, const val& before,
+                     uint32_t prompt_tokens, const std::string& options_json, double draws,
+                     int32_t most) const {
+    const auto options = generate_options_from_json(options_json, defaults_);
+    if (!options) return error_json(options.error());
+    const std::vector<TokenId> tokens = to_ids(before);
+    const ChoicePlace place = {tokens, prompt_tokens, to_u64(draws)};
+    const Tokenizer& tokenizer = engine.tokenizer();
+    const std::vector<double> numbers = emscripten::convertJSArrayToNumberVector<double>(raw);
+    Result<std::string> choice = "";
+    if (numbers.size() < 2) {
+      choice = choice_json(&tokenizer, logits_of(0), place, *options, most);
+    } else {
+      RawLogits kept;
+      kept.log_sum = numbers[0];
+      for (size_t i = 2; i + 1 < numbers.size(); i += 2)
+        kept.best.emplace_back(static_cast<TokenId>(numbers[i]),
+                               static_cast<float>(numbers[i + 1]));
+      choice = choice_json(&tokenizer, tokenizer.vocab_size(), kept, place, *options, most);
+    }
+    return choice ? *choice : error_json(choice.error());
+  }
+  std::string start_lens(const EngineHandle& engine, const val& ids, const val& layers,
+                         const val& positions, int32_t top) {
+    LensWanted wanted = {to_numbers(positions), to_numbers(layers), top};
+    auto lens = LensRun::start(engine.engine(), *session_, to_ids(ids), std::move(wanted));
+    if (!lens) return error_json(lens.error());
+    lens_ = std::move(*lens);
+    lens_runs_ = true;
+    return "";
+  }
+  uint32_t lens_done() const { return lens_ ? static_cast<uint32_t>(lens_->done()) : 0; }
+  // Of each cell its entropy, its divergence, then the id and the log-probability of each of the
+  // likeliest.
+  val lens() const {
+    std::vector<double> numbers;
+    if (!lens_) return copy_of<double>(numbers);
+    const LensCells& cells = lens_->cells();
+    size_t at = 0;
+    for (size_t cell = 0; cell < cells.entropies.size(); ++cell) {
+      numbers.push_back(static_cast<double>(cells.entropies[cell]));
+      numbers.push_back(static_cast<double>(cells.divergences[cell]));
+      for (const size_t end = at + static_cast<size_t>(cells.top); at < end; ++at) {
+        numbers.push_back(static_cast<double>(cells.ids[at]));
+        numbers.push_back(static_cast<double>(cells.logprobs[at]));
+      }
+    }
+    return copy_of<double>(numbers);
+  }
+  // Of the last id.
+  std::string start_attention(const val& ids) {
+    const std::vector<TokenId> tokens = to_ids(ids);
+    Results wanted;
+    wanted.attention = tokens.empty() ? 0 : tokens.size() - 1;
+    wanted.reuse = true;
+    return answer(session_->start_results(tokens, 0, wanted));
+  }
+  // Two numbers for each layer that attends: which it is, and its heads.
+  val attention_layers() const {
+    std::vector<TokenId> numbers;
+    for (const auto& [layer, heads] : session_->attention_layers()) {
+      numbers.push_back(static_cast<TokenId>(layer));
+      numbers.push_back(static_cast<TokenId>(heads));
+    }
+    return copy_of<TokenId>(numbers);
+  }
+  val attention() const { return copy_of(session_->attention()); }
   std::string step() {
+    if (lens_runs_) {
+      const Result<Event::Kind> kind = lens_->step();
+      lens_runs_ = kind && *kind != Event::Kind::done;
+      if (!kind) return error_json(kind.error());
+      Event event;
+      event.kind = *kind;
+      return event_json(event, Stats{});
+    }
     const Result<Event> event = session_->step();
     if (!event) return error_json(event.error());
     // Only `done` has stats; stats() gives them at other times.
     return event_json(*event, event->kind == Event::Kind::done ? session_->stats() : Stats{});
   }
-  void cancel() { session_->cancel(); }
-  bool running() const { return session_->running(); }
+  void cancel() { lens_runs_ ? lens_->cancel() : session_->cancel(); }
+  bool running() const { return lens_runs_ || session_->running(); }
   // Of one of the positions.
   std::string logits(int32_t top, uint32_t row) const {
-    const std::span<const float> all = session_->logits();
-    const size_t n_vocab = all.size() / rows_;
-    return logits_json(all.subspan(std::min<size_t>(row, rows_ - 1) * n_vocab, n_vocab), top, true);
+    return logits_json(logits_of(row), top, true);
   }
   std::string stats() const { return stats_json(session_->stats()); }
   PromptCounts prompt_progress() const {
@@ -416,9 +541,17 @@ class SessionHandle {
     if (!options) return error_json(options.error());
     return answer(session_->start(prompt, *options));
   }
+  std::span<const float> logits_of(uint32_t row) const {
+    const std::span<const float> all = session_->logits();
+    const size_t n_vocab = all.size() / rows_;
+    return all.subspan(std::min<size_t>(row, rows_ - 1) * n_vocab, n_vocab);
+  }
+
   std::unique_ptr<Session> session_;
   GenerateOptions defaults_;
-  size_t rows_ = 1;  // positions of start_logits()
+  std::unique_ptr<LensRun> lens_;  // the last one
+  bool lens_runs_ = false;
+  size_t rows_ = 1;  // of logits: positions of start_logits(), rows of start_head()
 };
 
 uint32_t PromptHandle::reusable(const SessionHandle& session) const {
@@ -594,6 +727,19 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("startLogits", &SessionHandle::start_logits)
       .function("startVectors", &SessionHandle::start_vectors)
       .function("vectors", &SessionHandle::vectors)
+      .function("startStates", &SessionHandle::start_states)
+      .function("states", &SessionHandle::states)
+      .function("startHidden", &SessionHandle::start_hidden)
+      .function("hidden", &SessionHandle::hidden)
+      .function("startHead", &SessionHandle::start_head)
+      .function("rawLogits", &SessionHandle::raw_logits)
+      .function("choice", &SessionHandle::choice)
+      .function("startAttention", &SessionHandle::start_attention)
+      .function("attentionLayers", &SessionHandle::attention_layers)
+      .function("attention", &SessionHandle::attention)
+      .function("startLens", &SessionHandle::start_lens)
+      .function("lensDone", &SessionHandle::lens_done)
+      .function("lens", &SessionHandle::lens)
       .function("step", &SessionHandle::step)
       .function("cancel", &SessionHandle::cancel)
       .function("running", &SessionHandle::running)

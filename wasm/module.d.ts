@@ -1,4 +1,5 @@
-// The interface of sluice-<flavour>.mjs: what bindings.cc exports. Written by hand; a test compares the names.
+// The interface of sluice-<flavour>.mjs: what bindings.cc exports. Written by hand;
+// web/engine/test/bindings-types.ts compares it with what Emscripten says of the bindings.
 
 /** '' for success, or the text that was asked for. A failure is {"event":"error","code":..,"message":..}. */
 export type Answer = string;
@@ -82,7 +83,7 @@ export interface EngineHandle {
   slots(): Float64Array;
   /** inspect_json for this file. */
   inspect(): Answer;
-  /** Engine::notes, as notes_json() writes them: a JSON list of Note (web/engine/src/notes.ts). */
+  /** Engine::notes, as notes_json() writes them: a JSON list of Note (web/engine/src/shared/notes.ts). */
   notes(): string;
   /** The text of ids; invalid UTF-8 becomes U+FFFD. */
   detokenize(ids: ArrayLike<number>): string;
@@ -162,6 +163,71 @@ export interface SessionHandle {
   startVectors(ids: ArrayLike<number>, lengths: ArrayLike<number>, pooling: number): Answer;
   /** The numbers of the vectors that are done, one after the other, from this number on. */
   vectors(from: number): Float32Array<ArrayBuffer>;
+  /**
+   * Computes hidden states of each text. `ids`, `lengths`: as for startVectors. `at`: 0 after the layer, 1 what its attention adds,
+   * 2 its feed-forward part. `of`: 0 the last position, 1 the mean of all, 2 all. `layers` ascend.
+   */
+  startStates(
+    ids: ArrayLike<number>,
+    lengths: ArrayLike<number>,
+    at: number,
+    of: number,
+    layers: ArrayLike<number>,
+  ): Answer;
+  /** The numbers of the texts that are done, [layers][positions][n_embd] of each, from this number on. */
+  states(from: number): Float32Array<ArrayBuffer>;
+  /**
+   * Computes the hidden states after a layer of the positions from this one on. What the session has of the ids before isn't computed
+   * again.
+   */
+  startHidden(ids: ArrayLike<number>, from: number, layer: number): Answer;
+  /** Once it is done, until the next run begins: [positions][n_embd]. */
+  hidden(): Float32Array<ArrayBuffer>;
+  /** Computes the logits that the head makes of states after the last layer: so many rows, one after the other. */
+  startHead(states: ArrayLike<number>, rows: number): Answer;
+  /**
+   * Of one row of startHead, once it is done: the log-sum and the entropy of all logits, then the id and the logit of each of the
+   * best, the best first.
+   */
+  rawLogits(most: number, row: number): Float64Array<ArrayBuffer>;
+  /**
+   * choice_json (core/api/choice.h) of such numbers; of none: of all logits of the first row of startHead. `before`: prompt and
+   * answer so far, of which so many tokens are the prompt's. `draws`: random numbers that were drawn from the options' seed before.
+   * The engine is the session's.
+   */
+  choice(
+    engine: EngineHandle,
+    raw: ArrayLike<number>,
+    before: ArrayLike<number>,
+    promptTokens: number,
+    options: string,
+    draws: number,
+    most: number,
+  ): Answer;
+  /**
+   * Computes what each of the layers would have said at the positions of ids; see core/api/lens.h. Both ascend. The engine is the
+   * session's.
+   */
+  startLens(
+    engine: EngineHandle,
+    ids: ArrayLike<number>,
+    layers: ArrayLike<number>,
+    positions: ArrayLike<number>,
+    top: number,
+  ): Answer;
+  /** How many cells of it are done. */
+  lensDone(): number;
+  /**
+   * All of them, by layer and position, once it is done: of each its entropy, its divergence, then the id and the log-probability of
+   * each of the likeliest.
+   */
+  lens(): Float64Array<ArrayBuffer>;
+  /** Computes how much the last of the ids looks at each of them. */
+  startAttention(ids: ArrayLike<number>): Answer;
+  /** Of each layer that attends: which it is, and how many heads it has. */
+  attentionLayers(): Int32Array<ArrayBuffer>;
+  /** Once it is done: the weights, [layers][heads][ids]. */
+  attention(): Float32Array<ArrayBuffer>;
   /** Goes on where the last run ended. */
   resume(options: string): Answer;
   /** event_json, or an error. */

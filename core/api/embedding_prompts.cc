@@ -18,24 +18,32 @@ struct Row {
   std::string_view words;         // the name has all of them; "": any name
   EmbeddingPrompts prompts;
 };
-// From the model cards and their config_sentence_transformers.json. The first row that fits counts.
-// A model that isn't here wants nothing: MiniLM, gte, granite, multi-qa and others.
+// From the cards of the models that are named behind the rows, and from their
+// config_sentence_transformers.json. The first row that fits counts. A model that isn't here wants
+// nothing: all-MiniLM, multi-qa, gte (but for its instructed ones), bge-m3, granite-embedding.
 constexpr Row kRows[] = {
-    {"", "arctic embed v2", {"query: ", ""}},
-    {"", "arctic embed", {kPassages, ""}},
-    {"", "mxbai embed large", {kPassages, ""}},
-    {"", "bge en", {kPassages, ""}},
-    {"", "bge zh", {"为这个句子生成表示以用于检索相关文章：", ""}},
-    {"", "uae large", {kPassages, ""}},
-    {"", "coderankembed", {kCode, ""}},
-    {"", "nomic embed code", {kCode, ""}},
+    {"", "arctic embed v2", {"query: ", ""}},  // snowflake-arctic-embed-m-v2.0, -l-v2.0
+    {"", "arctic embed", {kPassages, ""}},     // snowflake-arctic-embed-xs to -l, -m-v1.5, -m-long
+    {"bert", "mxbai embed large", {kPassages, ""}},  // mxbai-embed-large-v1, -2d-large-v1
+    {"bert", "bge en", {kPassages, ""}},             // bge-small-en to bge-large-en-v1.5
+    {"bert", "bge zh", {"为这个句子生成表示以用于检索相关文章：", ""}},  // bge-small-zh to -large-
+    {"bert", "uae large", {kPassages, ""}},                              // UAE-Large-V1
+    {"", "coderankembed", {kCode, ""}},                                  // CodeRankEmbed
+    {"", "swerankembed small", {kCode, ""}},                             // SweRankEmbed-Small
+    {"", "nomic embed code", {kCode, ""}},                               // nomic-embed-code
+    // multilingual-e5-large-instruct, e5-mistral-7b-instruct
     {"", "e5 instruct", {kInstruct, ""}},
-    {"", "e5", {"query: ", "passage: "}},
-    {"", "modernbert embed", {"search_query: ", "search_document: "}},
-    // The maker's own text has no space at its end.
+    {"", "sfr embedding mistral", {kInstruct, ""}},  // SFR-Embedding-Mistral
+    {"", "e5", {"query: ", "passage: "}},            // e5-small-v2, multilingual-e5-base and so on
+    {"", "modernbert embed", {"search_query: ", "search_document: "}},  // modernbert-embed-base
+    // Qwen3-Embedding-0.6B to -8B. The maker's own text has no space at its end.
     {"", "qwen3 embedding", {kInstruct.substr(0, kInstruct.size() - 1), ""}},
-    {"", "lfm2 embedding", {"query: ", "document: "}},
+    // jina-embeddings-v5-text-small-retrieval; the earlier ones are refused
+    {"", "jina embeddings v5", {"Query: ", "Document: "}},
+    {"", "lfm2 embedding", {"query: ", "document: "}},  // LFM2.5-Embedding-350M
+    // nomic-embed-text-v1, -v1.5
     {"nomic-bert", "", {"search_query: ", "search_document: "}},
+    // embeddinggemma-300m
     {"gemma-embedding", "", {"task: search result | query: ", "title: none | text: "}},
 };
 

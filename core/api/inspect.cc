@@ -178,11 +178,9 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Ac
     append(out, "error", std::move(error));
     return;
   }
+  const uint64_t context = plan->context_size;
   const Json own = out.value("contextLength", Json());
-  const uint64_t trained = own.is_number() ? own.get<uint64_t>() : 4096;
-  const uint64_t context =
-      options.context_size != 0 ? options.context_size : std::min<uint64_t>(trained, 4096);
-  add_context_note(context, trained, notes);
+  add_context_note(context, own.is_number() ? own.get<uint64_t>() : context, notes);
   const Count bytes[] = {{"weights", plan->weights},       {"kv", plan->kv},
                          {"kvChunk", plan->kv_chunk},      {"activations", plan->activations},
                          {"constant", plan->constant},     {"start", plan->before_first_token()},
@@ -192,6 +190,7 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Ac
                          {"leftOutBytes", plan->left_out}, {"session", plan->session}};
   Json memory = Json::object();
   append(memory, "contextSize", context);
+  append(memory, "plannedTokens", plan->planned_tokens);
   append(memory, "kvType", options.kv_type);
   append_counts(memory, bytes);
   append(out, "memory", std::move(memory));

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "api/json_parts.h"
+#include "base/format.h"
 #include "reply/reply_prompt.h"
 #include "text/tokenizer.h"
 #ifndef __EMSCRIPTEN__
@@ -17,6 +18,18 @@ Json top_json(const std::vector<std::pair<TokenId, float>>& top) {
   Json list = Json::array();
   for (const auto& [id, logprob] : top) list.push_back(Json::array({id, shortest(logprob)}));
   return list;
+}
+
+void append_raw(std::string& out, const RawLogits& raw) {
+  out += concat("{\"logSum\":", dump(raw.log_sum), ",\"entropy\":", dump(raw.entropy),
+                ",\"draws\":", raw.draws, ",\"best\":[");
+  const char* before = "[";
+  for (const auto& [id, logit] : raw.best) {
+    out += concat(before, id, ",");
+    append_float(out, logit);
+    before = "],[";
+  }
+  out += raw.best.empty() ? "]}" : "]]}";
 }
 
 // Memory of the process: the size of the wasm heap, or natively the largest resident set so far.
@@ -86,7 +99,14 @@ std::string event_json(const Event& event, const Stats& stats) {
     append(out, "finish", finish_name(event.finish));
     append(out, "stats", stats_object(stats));
   }
-  return dump(out);
+  std::string text = dump(out);
+  if (event.kind == Event::Kind::token && event.raw) {
+    text.back() = ',';
+    text += "\"raw\":";
+    append_raw(text, *event.raw);
+    text += '}';
+  }
+  return text;
 }
 
 std::string logits_json(std::span<const float> logits, int top, bool hash) {

@@ -19,7 +19,9 @@ Result<LoadOptions> load_options_from_json(std::string_view json);
 Result<GenerateOptions> generate_options_from_json(std::string_view json,
                                                    GenerateOptions defaults = {});
 // {"event":"token",..}, {"event":"done",..} with the stats, {"event":"working"} or
-// {"event":"waiting"}.
+// {"event":"waiting"}. A token with Event::raw has, last,
+// "raw":{"logSum":..,"entropy":..,"draws":n,"best":[[id,logit],..]}; its numbers read back as the
+// same bits.
 std::string event_json(const Event& event, const Stats& stats);
 std::string stats_json(const Stats& stats);
 // {"top":[[id,logprob],..]}: the `top` likeliest tokens of one position. With `hash` also the hash

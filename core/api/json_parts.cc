@@ -119,4 +119,44 @@ double shortest(float value) {
   return read;
 }
 
+void append_float(std::string& out, float value) {
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
+  }
+  if (std::signbit(value)) out += '-';
+  const auto size = static_cast<double>(std::fabs(value));
+  if (size == 0) {
+    out += "0.0";
+    return;
+  }
+  if (!(size >= 1e-12 && size < 1e6)) {
+    out += shortest_decimal(shortest(std::fabs(value)), kLargeNumber);
+    return;
+  }
+  // Six digits, or as many more as it takes; nine suffice for every float. Up to 10^22, powers of
+  // ten are exact, so that the quotient is the double nearest to the number that is written.
+  double scale = 1;
+  int places = 0;
+  for (; size * scale < 1e5; ++places) scale *= 10;
+  uint64_t digits = 0;
+  for (;; scale *= 10, ++places) {
+    digits = static_cast<uint64_t>(size * scale + 0.5);
+    if (static_cast<float>(static_cast<double>(digits) / scale) == std::fabs(value)) break;
+  }
+  for (; places > 1 && digits % 10 == 0; --places) digits /= 10;
+  if (size < 1e-3) {
+    out += concat(digits, "e-", places);
+    return;
+  }
+  uint64_t unit = 1;
+  for (int i = 0; i < places; ++i) unit *= 10;
+  out += concat(digits / unit, ".");
+  while (unit > 1) {
+    unit /= 10;
+    out += static_cast<char>('0' + digits / unit % 10);
+  }
+  if (places == 0) out += '0';
+}
+
 }  // namespace sluice

@@ -33,5 +33,8 @@ void append_facts(Json& out, const Facts& facts);  // as "facts", if there are a
 Json notes_list(const Notes& notes);
 // The double that is written like the float: 0.1f as 0.1 and not as 0.10000000149011612.
 double shortest(float value);
+// Appends the float as JSON, or null: at most nine digits, which read back as the same bits. Takes
+// a hundredth of shortest()'s time for most numbers.
+void append_float(std::string& out, float value);
 
 }  // namespace sluice

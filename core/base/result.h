@@ -48,8 +48,8 @@ std::string_view code_name(Code code);
 //   download_failed, offline  url (without its query), status (HTTP)
 //   bad_file           url, of a file that was downloaded
 //   download_corrupt   url, expectedSha256, foundSha256
-// Each may be absent. web/engine/src/facts.ts has the same names. Those of notes stand beside their
-// codes.
+// Each may be absent. web/engine/src/shared/facts.ts has the same names. Those of notes stand
+// beside their codes.
 struct Fact {
   std::string_view name;
   std::variant<uint64_t, std::string> value;
@@ -64,8 +64,8 @@ struct Error {
 };
 
 // What a note is about, for programs. C++, the command line and JavaScript use the same codes with
-// the same names; web/engine/src/notes.ts adds those that only occur in a browser. In brackets: the
-// facts.
+// the same names; web/engine/src/shared/notes.ts adds those that only occur in a browser. In
+// brackets: the facts.
 enum class NoteCode {
   // Of the file
   token_not_in_vocabulary,  // an id names no token and is left out [key, id, tokens]

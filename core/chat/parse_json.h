@@ -1,5 +1,5 @@
 // Parses JSON for whoever builds something of it.
-#pragma once
+#pragma once  // face
 
 #include <cstddef>
 #include <cstdint>

@@ -65,10 +65,11 @@ Status Engine::State::bind(Gguf&& gguf) {
   header = std::move(gguf);
   SLUICE_ASSIGN(Plan planned, plan_engine(header, options, access, plan_override));
   model = std::move(planned.model);
-  context_size = context_of(model->config(), options);
   plan = planned.memory;
+  context_size = plan.context_size;
   memory_limit = planned.limit;
   fixed_memory = planned.fixed;
+  planned_ropes = planned.ropes;
   bytes_per_token = plan.per_token;
   pool = std::make_unique<Pool>(thread_count(options));
   tuner = ThreadTuner(pool->size(), options.threads == 0 || options.tune_threads);

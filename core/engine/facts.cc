@@ -93,6 +93,7 @@ uint32_t Engine::context_size() const { return state_->context_size; }
 ModelMakes Engine::makes() const { return state_->model->makes(); }
 Pooling Engine::file_pooling() const { return state_->model->pooling(); }
 int64_t Engine::vector_width() const { return state_->model->vector_width(); }
+int64_t Engine::state_width() const { return state_->model->config().n_embd; }
 MemoryPlan Engine::memory_plan() const { return state_->plan; }
 
 uint64_t Engine::memory_left() const { return has_layout() ? state_->memory_left() : 0; }

@@ -48,6 +48,8 @@ Result<bool> Engine::identify() {
   return known;
 }
 
+uint64_t Engine::identity() const { return state_->identity->value(); }
+
 void Engine::stop_identifying() {
   state_->identifying.reset();
   state_->wake_source();

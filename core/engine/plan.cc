@@ -16,7 +16,10 @@
 namespace sluice {
 namespace {
 
-constexpr uint32_t kDefaultContext = 4096;
+// Unless another context is asked for. Of a model that writes no text memory is planned for so many
+// tokens.
+constexpr int64_t kDefaultContext = 4096;
+constexpr int64_t kMostContext = 1 << 20;  // as the row contextSize of options.json
 constexpr int32_t kDefaultThreads = 8;
 constexpr int32_t kMaxHeadParts = 1024;
 constexpr int64_t kMaxLogitPositions = 1 << 20;
@@ -51,15 +54,22 @@ int32_t thread_count(const LoadOptions& options) {
   return std::clamp(cores, 1, kDefaultThreads);
 }
 
-uint32_t context_of(const Config& config, const LoadOptions& options) {
-  if (options.context_size > 0) return options.context_size;
-  return static_cast<uint32_t>(std::min<int64_t>(config.context_length, kDefaultContext));
-}
-
 namespace {
 
+uint32_t context_of(const Model& model, const LoadOptions& options) {
+  if (options.context_size > 0) return options.context_size;
+  const int64_t most = model.makes().text ? kDefaultContext : kMostContext;
+  return static_cast<uint32_t>(std::min(model.config().context_length, most));
+}
+
+// The tokens of a text that there is sure to be memory for.
+uint32_t planned_tokens(const Model& model, const LoadOptions& options) {
+  if (options.context_size > 0) return options.context_size;
+  return static_cast<uint32_t>(std::min(model.config().context_length, kDefaultContext));
+}
+
 Status check_context(const Model& model, const LoadOptions& options) {
-  const int64_t context = context_of(model.config(), options);
+  const int64_t context = context_of(model, options);
   if (model.max_positions() == 0 || context <= model.max_positions()) return {};
   return fail(Code::invalid_argument, "the context size is ", context,
               ", but the model knows only ", model.max_positions(), " positions; ask for no more");
@@ -75,7 +85,9 @@ MemoryPlan beside_weights(const Gguf& header, const LoadOptions& options, const 
                           int64_t context) {
   MemoryPlan memory;
   const Timeline timeline =
-      make_timeline(model, kv_type_named(options.kv_type), options.snapshot_memory);
+      options.vectors_only
+          ? Timeline(model.layers())
+          : make_timeline(model, kv_type_named(options.kv_type), options.snapshot_memory);
   const int64_t tokens = pass_tokens(model, context);
   const uint64_t kv = timeline.bytes_for(tokens);
   const uint64_t own = Pass::session_bytes(model, tokens, 1);
@@ -126,7 +138,7 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   plan.shared = std::move(shared);
   plan.rows = single_rows_of(*model, row_places);
   const WeightSizes sizes(model->manifest(), plan.rows);
-  const int64_t context = context_of(model->config(), options);
+  const int64_t context = planned_tokens(*model, options);
   MemoryPlan& memory = plan.memory;
   memory = beside_weights(header, options, *model, context);
   memory.weights = sizes.memory(plan.shared);
@@ -135,8 +147,11 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   memory.per_token = model->weight_bytes_per_token();
   memory.left_out = model->bytes_left_out();
   memory.least = memory.total();
-  plan.fixed =
-      memory.weights + memory.constant + Pass::shared_bytes(*model, pass_tokens(*model, context));
+  memory.context_size = context_of(*model, options);
+  memory.planned_tokens = static_cast<uint32_t>(context);
+  const int64_t tokens = pass_tokens(*model, context);
+  plan.fixed = memory.weights + memory.constant + Pass::shared_bytes(*model, tokens);
+  plan.ropes = Pass::rope_bytes(*model, tokens);
   plan.model = std::move(model);
   return plan;
 }
@@ -189,7 +204,7 @@ class Planner {
       : header_(header),
         options_(options),
         whole_(whole),
-        context_(context_of(whole.config(), options)),
+        context_(planned_tokens(whole, options)),
         sizes_(whole.manifest(), single_rows_of(whole, kRowPlaces)),
         divided_(sizes_) {
     if (whole.single_rows()) divide();
@@ -292,10 +307,10 @@ std::string parts_of(const MemoryPlan& plan) {
                 human_bytes(plan.activations), ", constant ", human_bytes(plan.constant), ")");
 }
 
-// `least`: with shared places; 0 if the bytes can't be read again. `context`: what was asked for;
-// `smaller`: one that fits, 0: none does.
+// `least`: with shared places; 0 if the bytes can't be read again. `smaller`: a context that fits;
+// 0: none does.
 std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& options, uint64_t least,
-                                 uint64_t limit, uint32_t context, uint32_t smaller) {
+                                 uint64_t limit, uint32_t smaller) {
   const std::string needs = concat("the model needs ", parts_of(all));
   const std::string shared =
       least == 0 ? ". All of it must be in memory, because its bytes come only once: a file, or a "
@@ -307,9 +322,9 @@ std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& optio
                  {"availableBytes", budgeted ? options.memory_budget : limit}};
   if (least > 0) facts.push_back({"leastBytes", least});
   if (smaller > 0) facts.push_back({"contextSize", smaller});
-  const std::string todo =
-      smaller > 0 ? concat("a context of ", smaller, " (it is ", context, ") or a smaller model")
-                  : "a smaller model: no smaller context would do";
+  const std::string todo = smaller > 0 ? concat("a context of ", smaller, " (it is ",
+                                                all.context_size, ") or a smaller model")
+                                       : "a smaller model: no smaller context would do";
   if (budgeted) {
     return with_facts(
         fail(Code::budget_too_small, needs, ", but the budget is ",
@@ -363,8 +378,7 @@ Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access 
     return all;
   }
   if (!reread || least > limit) {
-    return too_small(all.memory, options, least, machine, context_of(all.model->config(), options),
-                     planner.fitting_context(reread, limit));
+    return too_small(all.memory, options, least, machine, planner.fitting_context(reread, limit));
   }
   SLUICE_ASSIGN(Plan shared, planner.share(limit));
   shared.memory.all = total;

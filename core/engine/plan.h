@@ -22,6 +22,7 @@ struct Plan {
   SingleRows rows;
   MemoryPlan memory;
   uint64_t fixed = 0;  // of memory.total(): weights, constant and what sessions share
+  uint64_t ropes = 0;  // of fixed: the tables of RoPE
   uint64_t limit = 0;  // what all may take together
 };
 
@@ -32,7 +33,6 @@ Status check_load_options(const LoadOptions& options);
 Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access access,
                          const PlanOverride& told = {});
 
-uint32_t context_of(const Config& config, const LoadOptions& options);
 int32_t thread_count(const LoadOptions& options);
 
 }  // namespace sluice

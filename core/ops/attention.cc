@@ -1,5 +1,7 @@
 #include "ops/attention.h"
 
+#include "base/math.h"
+
 namespace sluice {
 namespace {
 
@@ -28,6 +30,30 @@ Result<AttentionScratch> AttentionScratch::allocate(int64_t max_queries, int64_t
                             {s.work_, 4 * work_floats(max_queries, head_dim)}},
                            "attention"));
   return s;
+}
+
+// The scores are those of attend(): of a single position, which it sees alone, the score is the
+// maximum.
+void attention_weights(const Kernels& kernels, KvChunk (*chunk_of)(const void*, int64_t),
+                       const void* of, const Heads& heads, float* weights,
+                       const AttentionScratch& scratch) {
+  Attend args = scratch.begin(heads);
+  args.first = true;
+  const auto end = static_cast<int>(heads.position) + 1;
+  const int begin =
+      heads.window == 0 ? 0 : static_cast<int>(std::max<int64_t>(end - heads.window, 0));
+  for (int p = begin; p < end; ++p) {
+    args.chunk = chunk_of(of, p / kKvChunk);
+    args.n_before = p % kKvChunk;
+    args.n_visible = args.n_filled = args.n_before + 1;
+    kernels.attend(args);
+    for (int h = 0; h < heads.n_heads; ++h) weights[int64_t{h} * end + p] = args.max[h];
+  }
+  for (int h = 0; h < heads.n_heads; ++h, weights += end) {
+    const float max = kernels.max(weights + begin, end - begin);
+    const float sum = kernels.sum_exp(weights + begin, end - begin, max);
+    for (int p = 0; p < end; ++p) weights[p] = p < begin ? 0 : exp_f32(weights[p] - max) / sum;
+  }
 }
 
 }  // namespace sluice

@@ -33,8 +33,31 @@ class AttentionScratch {
   template <typename ChunkOf>
   friend void attend(const Kernels&, const ChunkOf&, const Heads&, float*, int64_t,
                      const AttentionScratch&);
+  friend void attention_weights(const Kernels&, KvChunk (*)(const void*, int64_t), const void*,
+                                const Heads&, float*, const AttentionScratch&);
+  Attend begin(const Heads& heads) const {
+    Attend args{};
+    args.n_tokens = heads.n_tokens;
+    args.n_heads = heads.n_heads;
+    args.head_dim = heads.head_dim;
+    args.q = heads.q;
+    args.q_stride = heads.q_stride;
+    args.scale = heads.scale;
+    args.max = max_.as<float>();
+    args.sum = sum_.as<float>();
+    args.values = values_.as<float>();
+    args.scratch = work_.as<float>();
+    return args;
+  }
   AlignedBuffer max_, sum_, values_, work_;
 };
+
+// Writes weights[h * (position + 1) + p] for every head h of one token that sees nothing behind
+// itself: how much of position p's value is in what attend() gives, after the softmax; 0 where the
+// token doesn't see. chunk_of(of, c) returns the c-th KvChunk.
+void attention_weights(const Kernels& kernels, KvChunk (*chunk_of)(const void* of, int64_t c),
+                       const void* of, const Heads& heads, float* weights,
+                       const AttentionScratch& scratch);
 
 // Writes out[t * out_stride + h * head_dim ..] for every token t and head h. chunk_of(c) returns
 // the c-th KvChunk; it is not called for chunks that no token sees. Chunks are merged in ascending
@@ -45,17 +68,7 @@ void attend(const Kernels& kernels, const ChunkOf& chunk_of, const Heads& heads,
             int64_t out_stride, const AttentionScratch& scratch) {
   const int head_dim = heads.head_dim;
   const int padded = padded_head_dim(head_dim);
-  Attend args{};
-  args.n_tokens = heads.n_tokens;
-  args.n_heads = heads.n_heads;
-  args.head_dim = head_dim;
-  args.q = heads.q;
-  args.q_stride = heads.q_stride;
-  args.scale = heads.scale;
-  args.max = scratch.max_.as<float>();
-  args.sum = scratch.sum_.as<float>();
-  args.values = scratch.values_.as<float>();
-  args.scratch = scratch.work_.as<float>();
+  Attend args = scratch.begin(heads);
   // The first token sees the positions [first_seen, end_seen). For each later token both are one
   // more.
   const bool all = heads.window == 0;

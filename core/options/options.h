@@ -13,7 +13,7 @@ namespace sluice {
 
 struct LoadOptions {
   // Size of the context: tokens of prompt and answer together; of texts that become vectors, the
-  // most that one may have; 1 to 1048576; 0: the model's own, at most 4096.
+  // most that one may have; 1 to 1048576; 0: the model's own, of one that writes text at most 4096.
   uint32_t context_size = 0;
   // Worker threads; 1 to 64; 0: one for each core, at most 8; fewer if that decodes faster.
   int32_t threads = 0;
@@ -36,6 +36,9 @@ struct LoadOptions {
   // The positions of a start_logits() with all_positions whose logits the memory is planned for
   // (MemoryPlan); 1 to 1048576.
   int64_t logit_positions = 1;
+  // The memory is planned for Session::start_vectors alone, which keeps nothing of a text: a model
+  // that writes text has no cache then. (What runs take is checked in any case.)
+  bool vectors_only = false;
   bool profile = false;  // measure the phases, for Engine::take_profile
 };
 
@@ -96,6 +99,9 @@ struct GenerateOptions {
   bool special = false;
   // Also give the N likeliest tokens at each position; 0 to 100.
   int32_t top_logprobs = 0;
+  // Also give what each token was chosen from: so many of the best raw logits (the model's scores,
+  // before penalties and samplers), with the log-sum and the entropy of all; 0: nothing; 0 to 256.
+  int32_t trace = 0;
 };
 
 }  // namespace sluice

@@ -23,6 +23,7 @@ PointRows<T> Pass::rows_at(Point point, const Work& work, T* first, int64_t widt
           .stride = stride,
           .first = first,
           .first_position = now_->position_of(work.first_token),
+          .first_token = work.first_token,
           .chosen = chosen_};
 }
 

@@ -38,12 +38,14 @@ struct PointRows {
   int64_t width;   // numbers of a row
   int64_t stride;  // numbers from one row to the next, at least the width
   T* first;
-  int64_t first_position;
+  int64_t first_position;  // of the first row's token in its text
+  int64_t first_token;     // the same token, counted from the first one of the pass
   // The rows' tokens, counted from first_position. Empty: one after the other.
   std::span<const int64_t> chosen;
 
   std::span<T> row(int64_t i) const { return {first + i * stride, static_cast<size_t>(width)}; }
-  // The position of row i's token, counted from the first token of the session.
+  // The position of row i's token, counted from the first token of the session. Not in a pass of
+  // several texts.
   int64_t position(int64_t i) const {
     return first_position + (chosen.empty() ? i : chosen[static_cast<size_t>(i)]);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <numeric>
 
 namespace sluice {
@@ -60,8 +61,12 @@ int64_t Pass::kept_width(const Model& model) {
 uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
   const Widths widths = widths_of(model);
   const int64_t block = block_rows(model, n_tokens);
-  uint64_t bytes =
-      4 * static_cast<uint64_t>(block * widths.block) + Activations::bytes(widths.cols, block);
+  return 4 * static_cast<uint64_t>(block * widths.block) + Activations::bytes(widths.cols, block) +
+         rope_bytes(model, n_tokens);
+}
+
+uint64_t Pass::rope_bytes(const Model& model, int64_t n_tokens) {
+  uint64_t bytes = 0;
   for (const RopeShape& rope : model.ropes())
     bytes += RopeTable::bytes(rope.numbers.dims, n_tokens);
   return bytes;
@@ -69,8 +74,9 @@ uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
 
 uint64_t Pass::session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows) {
   const Config& config = model.config();
-  const int64_t result = model.n_head_parts() > 0 ? padded_rows(config.n_vocab)
-                                                  : std::max(config.n_embd, model.vector_width());
+  const int64_t vector = model.vector_width() + (model.dense().empty() ? 0 : config.n_embd);
+  const int64_t logits = model.n_head_parts() > 0 ? padded_rows(config.n_vocab) : 0;
+  const int64_t result = std::max(vector, logits);
   return state_bytes(model, n_tokens) + 4 * static_cast<uint64_t>(logit_rows * result);
 }
 
@@ -95,6 +101,11 @@ uint64_t Pass::held_activation_bytes() const {
   uint64_t total = 0;
   if (block_capacity_ > 0) total += Activations::bytes(widths_.cols, block_capacity_);
   for (const AlignedBuffer& buffer : buffers_) total += buffer.size();
+  return total + rope_bytes();
+}
+
+uint64_t Pass::rope_bytes() const {
+  uint64_t total = 0;
   for (const RopeTable& rope : ropes_) total += rope.held_bytes();
   return total;
 }
@@ -135,6 +146,30 @@ Status make_room(AlignedBuffer& buffer, uint64_t bytes) {
 
 }  // namespace
 
+// Of the pass, and of the buffers for its blocks.
+Status Pass::make_room(PassState& pass, int64_t n_tokens) {
+  SLUICE_TRY(sluice::make_room(pass.x, state_bytes(model_, n_tokens)));
+  const int64_t block = block_rows(model_, n_tokens);
+  if (block <= block_capacity_) return {};
+  block_capacity_ = 0;
+  shared_ = Activations();
+  SLUICE_ASSIGN(shared_, Activations::allocate(widths_.cols, block));
+  for (size_t i = 0; i < kBlockBuffers; ++i)
+    SLUICE_TRY(sluice::make_room(buffers_[i], 4 * static_cast<uint64_t>(block * widths_.rows[i])));
+  block_capacity_ = block;
+  return {};
+}
+
+Status Pass::begin_rows(PassState& pass, std::span<const float> rows) {
+  const auto n = static_cast<int64_t>(rows.size()) / model_.config().n_embd;
+  SLUICE_TRY(sluice::make_room(pass.x, state_bytes(model_, n)));
+  SLUICE_TRY(make_room(pass, std::min(n, context_)));
+  std::memcpy(pass.x.as<float>(), rows.data(), rows.size_bytes());
+  const PassText all{.n_tokens = n};
+  pass.texts.assign(&all, &all + 1);
+  return {};
+}
+
 Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens) {
   const PassText all{.n_tokens = static_cast<int64_t>(tokens.size()),
                      .position = timeline.positions()};
@@ -144,16 +179,7 @@ Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t>
 Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens,
                    std::span<const PassText> texts) {
   const auto n = static_cast<int64_t>(tokens.size());
-  SLUICE_TRY(make_room(pass.x, state_bytes(model_, n)));
-  const int64_t block = block_rows(model_, n);
-  if (block > block_capacity_) {
-    block_capacity_ = 0;
-    shared_ = Activations();
-    SLUICE_ASSIGN(shared_, Activations::allocate(widths_.cols, block));
-    for (size_t i = 0; i < kBlockBuffers; ++i)
-      SLUICE_TRY(make_room(buffers_[i], 4 * static_cast<uint64_t>(block * widths_.rows[i])));
-    block_capacity_ = block;
-  }
+  SLUICE_TRY(make_room(pass, n));
   if (ropes_.empty()) {
     for (const RopeShape& rope : model_.ropes()) {
       const int factors = rope.factors_for(context_);
@@ -165,6 +191,7 @@ Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t>
   for (RopeTable& rope : ropes_) SLUICE_TRY(rope.extend(positions));
   SLUICE_TRY(timeline.begin(tokens, places_of(texts) - timeline.positions()));
   pass.timeline = &timeline;
+  pass.attention = nullptr;
   pass.tokens = tokens;
   pass.n_tokens = n;
   pass.texts.assign(texts.begin(), texts.end());
@@ -233,6 +260,8 @@ bool Pass::run_block(PassState& pass, int64_t layer, size_t stage, int64_t index
     }
     if (work.points.block_output) show(mine, Point::block_output, Buffer::residual);
   });
+  if (stage == 0 && pass.attention != nullptr)
+    pass.attention += model_.layer(layer).n_heads * (pass.position_of(0) + 1);
   if (more_follow && index + 1 == n_blocks(pass)) {
     if (model_.experts().n > 0)
       group_by_expert(pass, layer);

@@ -67,6 +67,9 @@ struct PassState {
   // run for all blocks.
   std::vector<Stage> stages;
   ExpertChoice choice;
+  // Where a pass of a single token leaves the attention of the layer that is computed, [heads]
+  // [position + 1], and then of the next that attends; null: nowhere. begin() clears it.
+  float* attention = nullptr;
   // Who is called at the pass's points, and which of each layer and of the head; or nobody and none
   // (Pass::set_observer).
   Observer* observer = nullptr;
@@ -101,10 +104,13 @@ class Pass {
 
   // Bytes of buffers for passes of up to n_tokens tokens that end at position n_tokens: those that
   // all timelines share, and those that each has of its own (PassState::x, and the logits of
-  // `logit_rows` positions or, without a head, as many vectors; the timeline not counted).
+  // `logit_rows` positions or as many vectors, with what dense layers make them of; the timeline
+  // not counted).
   static uint64_t shared_bytes(const Model& model, int64_t n_tokens);
   static uint64_t session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows);
   static uint64_t state_bytes(const Model& model, int64_t n_tokens);  // of PassState::x
+  // Of shared_bytes(): the tables of RoPE.
+  static uint64_t rope_bytes(const Model& model, int64_t n_tokens);
   // Bytes of the workers' scratch.
   static uint64_t scratch_bytes(const Model& model, int n_workers);
 
@@ -115,6 +121,7 @@ class Pass {
   Pass& operator=(const Pass&) = delete;
   Status prepare();                        // allocates the workers' scratch
   uint64_t held_activation_bytes() const;  // without those of PassStates
+  uint64_t rope_bytes() const;             // of these: the tables of RoPE
 
   // From the next pass on, `observer` is called at the points that it asks for now; null: nobody.
   // The caller owns it. Not during a pass.
@@ -128,6 +135,10 @@ class Pass {
   // timeline without a past. A model with recurrent layers can have only one.
   Status begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens,
                std::span<const PassText> texts);
+  // Starts a pass of n rows [n][n_embd] of the residual stream, after which run_head() may come at
+  // once, and nothing else, for no more of them at a time than the context has tokens. Fails with
+  // out_of_memory.
+  Status begin_rows(PassState& pass, std::span<const float> rows);
   // The blocks of a stage (PassState::stages), each of at most kBlockTokens tokens.
   int64_t n_blocks(const PassState& pass, size_t stage = 0) const {
     return (pass.stages[stage].n_tokens - 1) / kBlockTokens + 1;
@@ -273,6 +284,7 @@ class Pass {
     int scale = -1;
   };
 
+  Status make_room(PassState& pass, int64_t n_tokens);
   void take_up(PassState& pass);
   void group_by_expert(PassState& pass, int64_t layer) const;
   void own_experts(const Work& work, const Norm& norm, Epilogue epilogue,

@@ -451,6 +451,13 @@ void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_
                       .head_dim = static_cast<int>(shape.head_dim),
                       .scale = shape.scale};
     sluice::attend(kernels_, chunk_of, heads, out + at, out_stride, worker(work.worker).attention);
+    if (now_->attention == nullptr) continue;
+    const auto chunk = [](const void* of, int64_t c) {
+      return (*static_cast<const decltype(chunk_of)*>(of))(c);
+    };
+    attention_weights(kernels_, chunk, &chunk_of, heads,
+                      now_->attention + (kv_head * group + head) * (heads.position + 1),
+                      worker(work.worker).attention);
   }
   for (int64_t t = 0; shape.gated && t < n_tokens; ++t) {
     float* made = out + t * out_stride;

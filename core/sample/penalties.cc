@@ -59,7 +59,7 @@ std::span<const LogitOf> Penalties::change(std::span<const float> logits,
   changed_.change(biases_, [](float logit, float bias) { return logit + bias; });
   // Keskar et al.: CTRL, 2019, section 4.1. There a negative logit is divided, too, which makes its
   // token likelier; like llama.cpp, this multiplies it.
-  if (o.repeat_penalty != 1 && o.repeat_last_n != 0) {
+  if (o.repeat_on()) {
     const size_t last_n = o.repeat_last_n < 0
                               ? tokens.size()
                               : std::min(tokens.size(), static_cast<size_t>(o.repeat_last_n));
@@ -70,7 +70,7 @@ std::span<const LogitOf> Penalties::change(std::span<const float> logits,
   }
   // OpenAI's definition, over the tokens that were generated: logit - count * frequency - (count >
   // 0) * presence.
-  if (o.presence_penalty != 0 || o.frequency_penalty != 0) {
+  if (o.answer_on()) {
     answered_.move_to(tokens, std::min(o.prompt_tokens, tokens.size()), tokens.size());
     changed_.change(answered_.all(), [&](float logit, uint32_t count) {
       return logit - static_cast<float>(count) * o.frequency_penalty - o.presence_penalty;

@@ -24,6 +24,14 @@ struct PenaltyOptions {
   float frequency_penalty = 0;
   size_t prompt_tokens = 0;  // the tokens behind these are the answer
   DryOptions dry = {};
+
+  bool repeat_on() const { return repeat_penalty != 1 && repeat_last_n != 0; }
+  bool answer_on() const { return presence_penalty != 0 || frequency_penalty != 0; }
+  bool dry_on() const { return dry.multiplier > 0 && dry.last_n != 0; }
+  // Whether any may change a logit.
+  bool on() const {
+    return !suppressed.empty() || !logit_bias.empty() || repeat_on() || answer_on() || dry_on();
+  }
 };
 
 // How often each token occurs in a window over the tokens so far.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sample/candidates.h"
+#include "sample/choice_view.h"
 #include "sample/penalties.h"
 
 namespace sluice {
@@ -26,6 +27,22 @@ struct SamplerOptions {
   uint64_t draws = 0;  // random numbers that were drawn from this seed before
 };
 
+// What the sampler did with the logits of a token (view_choice.h makes a view of it).
+struct ChoiceRecord {
+  struct Step {
+    ChoiceStep step;
+    std::vector<Candidate> left;  // with their logits after penalties
+  };
+  std::vector<LogitOf> changed;  // by penalties, ids ascending
+  std::vector<Step> steps;       // those behind penalties that are on
+  // What a random number drew among, with weights in place of logits, and that number; none where
+  // the likeliest was taken.
+  std::vector<Candidate> weighed;
+  double place = 0;
+
+  void note(ChoiceStep step, const std::vector<Candidate>& left);
+};
+
 class Sampler {
  public:
   // The options must be valid. `piece` is only needed for DRY.
@@ -35,8 +52,10 @@ class Sampler {
   // may only have grown. The order is llama.cpp's: suppressed tokens and logit bias, penalties
   // (repeat, then presence and frequency), DRY, top-n-sigma, top-k, typical-p, top-p, min-p, XTC,
   // temperature. With the temperature 0 the likeliest token after DRY is taken. Never fails: a
-  // logit of NaN counts as -infinity, one of +infinity as FLT_MAX.
-  int32_t sample(std::span<const float> logits, std::span<const int32_t> tokens);
+  // logit of NaN counts as -infinity, one of +infinity as FLT_MAX. With an
+  // empty `record` it notes there what it does.
+  int32_t sample(std::span<const float> logits, std::span<const int32_t> tokens,
+                 ChoiceRecord* record = nullptr);
   uint64_t draws() const { return options_.draws; }  // from the seed, those before included
 
  private:

@@ -2,6 +2,7 @@
 #pragma once  // inside
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,11 +30,17 @@ struct PassCursor {
   int head_part = 0;
   bool output_done = false;  // what is asked for of the final norm is computed
   size_t head_rows = 0;      // of the pass's logits, the rows that have this part
-  size_t batch = 0;          // tokens per pass of a run over given tokens
+  size_t batch = 0;          // tokens per pass of a run over given tokens, at most
+  size_t alone = SIZE_MAX;   // a position of it whose pass has no other token
   // Holds the slot that is computed. Null while all weights are resident.
   std::unique_ptr<Weights::Cursor> weights;
 
   size_t n_tokens() const { return end - begin; }
+  // Of the pass from `begin` on, of a run over given tokens.
+  size_t next_end() const {
+    const size_t most = std::min(n_prompt, begin + batch);
+    return begin > alone ? most : std::min(most, begin == alone ? begin + 1 : alone);
+  }
   // For Timeline::mark_later: the prompt's end is marked when it is computed.
   int64_t mark_ahead() const { return mark < n_prompt ? static_cast<int64_t>(mark) : 0; }
   std::span<const TokenId> pass_tokens() const {

@@ -33,7 +33,7 @@ PromptProgress Session::prompt_progress() const {
   progress.waiting = clock.waiting_since.has_value() && !s.runtime.weights->ready();
   if (!cursor.pass_started) return progress;
   const int64_t n_blocks = s.runtime.pass->n_blocks(s.pass);
-  const double blocks = static_cast<double>(s.runtime.n_layers() * n_blocks) + 1;
+  const double blocks = static_cast<double>(s.n_layers_now() * n_blocks) + 1;
   const double done = cursor.blocks_done(*s.runtime.model, n_blocks, s.pass.stages.size());
   const auto tokens = static_cast<double>(s.pass.n_tokens);
   progress.computed += static_cast<int64_t>(done / blocks * tokens);

@@ -8,14 +8,15 @@
 namespace sluice {
 namespace {
 
-// Tokens of a pass, at most a block of them, by their indexes in the pass.
+// Tokens of a pass, at most a block of them and no more than `most`, by their indexes in the pass.
 struct TokenBlock {
   std::array<int64_t, Pass::kBlockTokens> indexes;
   size_t n;
 
   // Those of the rows from `row` to `end`, of a pass that begins at position `begin`.
-  TokenBlock(const Positions& positions, size_t row, size_t end, size_t begin)
-      : n(std::min(indexes.size(), end - row)) {
+  TokenBlock(const Positions& positions, size_t row, size_t end, size_t begin,
+             size_t most = Pass::kBlockTokens)
+      : n(std::min(most, end - row)) {
     for (size_t i = 0; i < n; ++i) indexes[i] = static_cast<int64_t>(positions.at(row + i) - begin);
   }
   std::span<const int64_t> tokens() const { return std::span(indexes).first(n); }
@@ -52,7 +53,7 @@ bool Session::State::reach_head() {
 // Computes what is asked for of this pass after its last layer.
 Result<Session::State::ResultSlice> Session::State::run_results() {
   PassCursor& cursor = run->cursor;
-  if (run->texts) return run_vectors();
+  if (run->texts) return run->texts->states ? ResultSlice::done : run_vectors();
   if (run->generation)
     SLUICE_TRY(rows_given.make_room(result_bytes(*runtime.model, run->results, cursor.n_prompt)));
   if (!cursor.output_done && run->results.use_output(runtime.n_layers())) {
@@ -108,7 +109,8 @@ Result<Session::State::ResultSlice> Session::State::run_head() {
       return ResultSlice::waits;
     const size_t row = first + cursor.head_rows;
     if (row < end) {
-      const TokenBlock block(wanted, row, end, cursor.begin);
+      const TokenBlock block(wanted, row, end, cursor.begin,
+                             std::min<size_t>(Pass::kBlockTokens, runtime.context_size));
       const auto stride = static_cast<int64_t>(logits_stride());
       float* out = rows_given.logits.as<float>() + static_cast<int64_t>(row) * stride;
       if (!runtime.pass->run_head(pass, block.tokens(), cursor.head_part, out, stride))

@@ -75,6 +75,7 @@ Status Session::State::begin_pass() {
   timeline.cut(static_cast<int64_t>(cursor.begin));
   timeline.mark_later(cursor.mark_ahead());
   SLUICE_TRY(runtime.pass->begin(pass, timeline, cursor.pass_tokens()));
+  if (run->results.attention == cursor.begin) pass.attention = rows_given.attention.as<float>();
   cursor.start_pass();
   run->clock.mark.reset();
   return {};
@@ -108,6 +109,7 @@ Result<bool> Session::State::embed() {
 // A slice of a pass: all layers for a single token; else about one block of one stage of a layer.
 // False: it waits for weights.
 Result<bool> Session::State::compute_slice() {
+  if (run->head_alone) return head_slice();
   PassCursor& cursor = run->cursor;
   RunClock& clock = run->clock;
   if (!cursor.pass_started) {
@@ -124,7 +126,7 @@ Result<bool> Session::State::compute_slice() {
     clock.decode_pass.emplace();
   runtime.pool->limit(decoding ? runtime.tuner.threads() : runtime.pool->size());
   const int64_t enough = std::min(pass.n_tokens, Pass::kBlockTokens);
-  for (int64_t computed = 0; cursor.layer < runtime.n_layers();) {
+  for (int64_t computed = 0; cursor.layer < n_layers_now();) {
     const int slot = runtime.pass->slot(pass, cursor.layer, cursor.stage);
     if (slot >= 0 && !reach_slot(slot)) return false;
     if (!whole) mark_progress();
@@ -155,24 +157,29 @@ Status Session::State::check_memory_for(size_t begin, size_t end, size_t pass_to
   uint64_t more = timeline.growth(static_cast<int64_t>(begin), static_cast<int64_t>(end));
   const uint64_t x = Pass::state_bytes(*runtime.model, static_cast<int64_t>(pass_tokens));
   if (x > pass.x.size()) more += x - pass.x.size();
+  more += runtime.unplanned_ropes(static_cast<int64_t>(end)) - runtime.unplanned_ropes();
   if (results != nullptr) more += results->total();
   const uint64_t freed = results != nullptr ? rows_given.bytes() : 0;
   return runtime.check_memory(more > freed ? more - freed : 0, end,
                               concat("a session of ", counted(end, "token"), with));
 }
 
+// What the prompt took, at the rate of the tokens that were computed.
+void Session::State::record_prompt() {
+  RunClock& clock = run->clock;
+  clock.prompt_ms = std::max(clock.worked_ms(clock.started, Clock::now()), 1e-6);
+  const auto computed = run->cursor.n_prompt - static_cast<size_t>(stats.reused_tokens);
+  stats.prompt_tps = static_cast<double>(computed) / clock.prompt_ms * 1e3;
+}
+
 // A run that gives results has computed all of its tokens.
 void Session::State::finish_prompt() {
-  RunClock& clock = run->clock;
-  clock.prompt_ms = clock.worked_ms(clock.started, Clock::now());
-  stats.prompt_tps =
-      static_cast<double>(run->cursor.n_prompt) / std::max(clock.prompt_ms, 1e-6) * 1e3;
+  record_prompt();
   run->finish = Finish::length;
 }
 
 Status Session::State::after_pass() {
   PassCursor& cursor = run->cursor;
-  RunClock& clock = run->clock;
   if (run->texts) {
     after_texts();
     return {};
@@ -183,19 +190,14 @@ Status Session::State::after_pass() {
   if (cursor.end == cursor.n_prompt && cursor.mark == cursor.n_prompt) timeline.mark();
   if (run->gives_results()) {
     cursor.begin = cursor.end;
-    cursor.end = std::min(cursor.n_prompt, cursor.begin + cursor.batch);
+    cursor.end = cursor.next_end();
     if (prompt_done) {
       compact_logits();
       finish_prompt();
     }
     return {};
   }
-  if (clock.prompt_ms == 0) {
-    clock.prompt_ms = std::max(clock.worked_ms(clock.started, Clock::now()), 1e-6);
-    stats.prompt_tps =
-        static_cast<double>(cursor.n_prompt - static_cast<size_t>(stats.reused_tokens)) /
-        clock.prompt_ms * 1e3;
-  }
+  if (run->clock.prompt_ms == 0) record_prompt();
   if (run->generation->options().max_tokens == 0) {
     run->finish = Finish::length;
     return {};
@@ -210,6 +212,7 @@ Status Session::State::sample_token() {
   Generation& generation = *run->generation;
   const GenerateOptions& options = generation.options();
   const std::span<const float> all(rows_given.logits.as<float>(), static_cast<size_t>(n_vocab()));
+  const uint64_t draws = generation.draws();
   const TokenId id = generation.next_token(all, cursor.tokens, stats.reasoning_tokens);
   if (generation.is_end_token(id)) {
     run->finish = generation.flush_text() ? Finish::stop : Finish::eos;
@@ -221,6 +224,10 @@ Status Session::State::sample_token() {
   const double log_sum = log_sum_exp(*runtime.kernels, all);
   event.logprob = static_cast<float>(static_cast<double>(all[static_cast<size_t>(id)]) - log_sum);
   if (options.top_logprobs > 0) event.top = best_logprobs(all, options.top_logprobs, log_sum);
+  if (options.trace > 0) {
+    event.raw = raw_logits(*runtime.kernels, all, options.trace);
+    event.raw->draws = draws;
+  }
 
   clock.last_token = Clock::now();
   if (stats.tokens == 0) {

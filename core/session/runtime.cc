@@ -1,5 +1,7 @@
 #include "session/runtime.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "session/session_state.h"
 
@@ -18,8 +20,13 @@ uint64_t Runtime::session_memory() const {
   return held;
 }
 
+uint64_t Runtime::unplanned_ropes(int64_t end) const {
+  const uint64_t bytes = std::max(pass->rope_bytes(), Pass::rope_bytes(*model, end));
+  return bytes - std::min(bytes, planned_ropes);
+}
+
 uint64_t Runtime::memory_left() const {
-  const uint64_t in_use = fixed_memory + session_memory();
+  const uint64_t in_use = fixed_memory + unplanned_ropes() + session_memory();
   return memory_limit > in_use ? memory_limit - in_use : 0;
 }
 

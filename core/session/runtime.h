@@ -35,6 +35,7 @@ struct Runtime {
   uint32_t context_size = 0;
   uint64_t memory_limit = 0;       // the budget or, if that is less, what the machine has
   uint64_t fixed_memory = 0;       // what is planned for all but the sessions
+  uint64_t planned_ropes = 0;      // of fixed_memory: the tables of RoPE
   uint64_t bytes_per_token = 0;    // weight bytes read to decode one token
   int64_t row_places = 0;          // rows of the embedding that can be brought alone at a time
   std::atomic<double> load_ms{0};  // any thread may bring the last weights
@@ -59,6 +60,9 @@ struct Runtime {
   void note_arrivals() {
     if (source != nullptr && !seen) seen = weights->arrivals();
   }
+  // Bytes that the tables of RoPE have beyond what is planned, or will have for positions below
+  // `end`.
+  uint64_t unplanned_ropes(int64_t end = 0) const;
   uint64_t session_memory() const;  // that sessions hold now
   uint64_t memory_left() const;
   // Whether a session may take so many bytes more, for `tokens` in all. Fails with out_of_memory,

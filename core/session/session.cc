@@ -222,7 +222,7 @@ Run& Session::State::reset_run(Clock::time_point asked) {
   run.emplace();
   run->clock.asked = asked;
   run->refilled_before = runtime.weights->refilled_bytes();
-  rows_given.n_logits = rows_given.n_vectors = 0;
+  rows_given.n_logits = rows_given.n_texts = rows_given.n_states = 0;
   stats.ttft_ms = stats.waited_ms = stats.prompt_tps = stats.tps = 0;
   stats.prompt_tokens = stats.reused_tokens = stats.tokens = stats.reasoning_tokens = 0;
   return *run;
@@ -287,11 +287,14 @@ Status Session::start_results(std::span<const TokenId> ids, int64_t batch, const
   }
   const Model& model = *s.runtime.model;
   SLUICE_TRY(check_results(model, wanted, ids.size()));
+  const size_t reused =
+      wanted.reuse ? s.reusable(ids.first(wanted.first_position(ids.size()) + 1)) : 0;
   const bool whole = batch == 0 || !model.makes().text;
-  const size_t pass_tokens = whole ? ids.size() : std::min(ids.size(), static_cast<size_t>(batch));
+  const size_t computed = ids.size() - reused;
+  const size_t pass_tokens = whole ? computed : std::min(computed, static_cast<size_t>(batch));
   const ResultBytes bytes = result_bytes(model, wanted, ids.size());
   const size_t rows = wanted.logits.count(ids.size());
-  SLUICE_TRY(s.check_memory_for(0, ids.size(), pass_tokens, &bytes,
+  SLUICE_TRY(s.check_memory_for(reused, ids.size(), pass_tokens, &bytes,
                                 rows > 1 ? concat(" with the logits of ", rows, " positions")
                                 : bytes.hidden > 0 ? std::string(" with hidden states")
                                                    : std::string()));
@@ -304,8 +307,12 @@ Status Session::start_results(std::span<const TokenId> ids, int64_t batch, const
   run.results = wanted;
   run.cursor.tokens.assign(ids.begin(), ids.end());
   run.cursor.n_prompt = run.cursor.mark = ids.size();
-  run.cursor.batch = run.cursor.end = pass_tokens;
+  run.cursor.begin = reused;
+  run.cursor.batch = pass_tokens;
+  run.cursor.alone = wanted.attention.value_or(SIZE_MAX);
+  run.cursor.end = run.cursor.next_end();
   s.stats.prompt_tokens = static_cast<int64_t>(ids.size());
+  s.stats.reused_tokens = static_cast<int64_t>(reused);
   return {};
 }
 
@@ -358,7 +365,7 @@ void Session::State::end_run() {
     if (tokens.size() > run->cursor.n_prompt && tokens.size() == timeline.tokens().size() + 1)
       resume_point.last = tokens.back();
   }
-  if (run->texts) pass.x = AlignedBuffer();  // perhaps of a large batch
+  if (run->texts || run->head_alone) pass.x = AlignedBuffer();  // perhaps of a large batch
   run.reset();
   // The places of its weights may be free now.
   runtime.wake_source();
@@ -366,6 +373,11 @@ void Session::State::end_run() {
 
 void Session::cancel() {
   if (state_->run) state_->run->cancelled = true;
+}
+
+size_t Session::answer_begin() const {
+  if (state_->run && state_->run->generation) return state_->run->generation->answer_begin();
+  return state_->resume_point.answer.value_or(0);
 }
 
 bool Session::running() const { return state_->run.has_value(); }
@@ -376,6 +388,18 @@ std::span<const float> Session::logits() const {
 
 std::span<const float> Session::hidden() const {
   return {state_->rows_given.hidden.as<float>(), state_->rows_given.hidden.size() / 4};
+}
+
+std::span<const float> Session::attention() const {
+  return {state_->rows_given.attention.as<float>(), state_->rows_given.attention.size() / 4};
+}
+
+std::vector<AttentionLayer> Session::attention_layers() const {
+  std::vector<AttentionLayer> all;
+  const std::vector<LayerShape>& layers = state_->runtime.model->layers();
+  for (size_t l = 0; l < layers.size(); ++l)
+    if (layers[l].n_heads > 0) all.push_back({static_cast<int64_t>(l), layers[l].n_heads});
+  return all;
 }
 
 std::span<const float> Session::pooled() const {

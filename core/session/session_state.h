@@ -36,7 +36,9 @@ struct Run {
   PassCursor cursor;
   Results results;  // one that generates: the logits of the last token
   std::optional<Generation> generation;
-  std::optional<TextRun> texts;  // of a run that makes vectors
+  // Of a run that makes vectors of texts, or gives states of them.
+  std::optional<TextRun> texts;
+  bool head_alone = false;  // it gives the logits of rows (Session::start_head)
   RunClock clock;
   uint64_t refilled_before = 0;  // Weights::refilled_bytes() when it began
   bool cancelled = false;
@@ -82,6 +84,11 @@ struct Session::State {
   // out_of_memory, naming the session and `with`.
   Status check_memory_for(size_t begin, size_t end, size_t pass_tokens,
                           const ResultBytes* results = nullptr, std::string_view with = "") const;
+  // The layers that the run's passes go through: to the last one whose states are wanted, or all.
+  int64_t n_layers_now() const {
+    const bool fewer = run->texts && run->texts->states;
+    return fewer ? run->texts->states->layers.back() + 1 : runtime.n_layers();
+  }
   // The slot that a pass under way computes; -1: none is.
   int slot_now() const { return run ? run->cursor.slot(*runtime.model) : -1; }
 
@@ -109,6 +116,7 @@ struct Session::State {
   bool brings_rows() const;
   Result<bool> embed();
   Status after_pass();
+  void record_prompt();
   void finish_prompt();
   Status sample_token();
 
@@ -124,8 +132,13 @@ struct Session::State {
   size_t logits_stride() const;
   void compact_logits();
 
-  // Vectors (session/vectors.cc).
-  uint64_t pass_growth(const Timeline& of, std::span<const PassText> texts) const;
+  // Rows that the head alone is for (session/head.cc).
+  Result<bool> head_slice();
+
+  // Vectors (session/vectors.cc) and states (session/states.cc) of several texts.
+  class StatesKeeper;
+  Status start_texts(TextRun texts, std::vector<std::vector<TokenId>> ids, int64_t batch);
+  uint64_t pass_growth(const TextRun& of, std::span<const PassText> texts) const;
   Status begin_texts();
   Result<ResultSlice> run_vectors();
   bool pool_texts();

@@ -1,4 +1,5 @@
-// Vectors of texts: how their run begins, the texts of a pass, and what becomes of them.
+// Runs over several texts: how they begin, the texts of a pass, and the vectors that become of
+// them.
 #include <algorithm>
 
 #include "base/format.h"
@@ -22,9 +23,35 @@ size_t batch_of(const Runtime& runtime, int64_t asked) {
   return batch;
 }
 
-// Before dense layers.
-uint64_t pooled_bytes(const Model& model, size_t n_texts) {
-  return model.dense().empty() ? 0 : 4 * static_cast<uint64_t>(model.config().n_embd) * n_texts;
+// Of vectors before dense layers.
+uint64_t pooled_bytes(const TextRun& run, const Model& model, size_t n_texts) {
+  if (run.states || model.dense().empty()) return 0;
+  return 4 * static_cast<uint64_t>(model.config().n_embd) * n_texts;
+}
+
+// Of what the run gives.
+ResultBytes text_bytes(const TextRun& run, const Model& model) {
+  ResultBytes bytes;
+  if (!run.states) {
+    bytes.vectors = 4 * static_cast<uint64_t>(model.vector_width()) * run.ends.size();
+    return bytes;
+  }
+  const uint64_t rows = run.states->of == StatesOf::all ? run.ends.back() : run.ends.size();
+  bytes.states =
+      4 * static_cast<uint64_t>(model.config().n_embd) * rows * run.states->layers.size();
+  return bytes;
+}
+
+// What memory is taken for, in errors.
+std::string name_of(const TextRun& run, size_t n_tokens) {
+  return concat(run.states ? "hidden states" : "a vector", " of a text of ",
+                counted(n_tokens, "token"));
+}
+
+Status check_states(const StatesWanted& wanted, int64_t n_layers) {
+  if (wanted.layers.empty())
+    return fail(Code::invalid_argument, "hidden states are asked of no layer; name at least one");
+  return check_layers(wanted.layers, n_layers);
 }
 
 Status check_texts(const std::vector<std::vector<TokenId>>& texts, const Runtime& runtime) {
@@ -54,48 +81,55 @@ Status check_texts(const std::vector<std::vector<TokenId>>& texts, const Runtime
 
 Status Session::start_vectors(std::vector<std::vector<TokenId>> texts, Pooling pooling,
                               int64_t batch) {
-  State& s = *state_;
-  SLUICE_TRY(s.check_idle());
-  SLUICE_TRY(check_texts(texts, s.runtime));
+  const Model& model = *state_->runtime.model;
+  TextRun run(model.layers());
+  run.pooling = pooling == Pooling::none ? model.pooling() : pooling;
+  return state_->start_texts(std::move(run), std::move(texts), batch);
+}
+
+// Begins a run of which is said what it gives.
+Status Session::State::start_texts(TextRun texts, std::vector<std::vector<TokenId>> ids,
+                                   int64_t batch) {
+  SLUICE_TRY(check_idle());
+  SLUICE_TRY(check_texts(ids, runtime));
+  if (texts.states) SLUICE_TRY(check_states(*texts.states, runtime.n_layers()));
   if (batch < 0)
     return fail(Code::invalid_argument, "the batch is ", batch,
                 "; expected 1 or more tokens, or 0: chosen");
-  const Model& model = *s.runtime.model;
-  TextRun run(model.layers());
-  run.pooling = pooling == Pooling::none ? model.pooling() : pooling;
-  run.batch = batch_of(s.runtime, batch);
+  texts.batch = batch_of(runtime, batch);
   size_t longest = 0, tokens = 0;
-  for (const std::vector<TokenId>& text : texts) {
+  for (const std::vector<TokenId>& text : ids) {
     longest = std::max(longest, text.size());
-    run.ends.push_back(tokens += text.size());
+    texts.ends.push_back(tokens += text.size());
   }
-  const ResultBytes bytes = {.vectors =
-                                 4 * static_cast<uint64_t>(model.vector_width()) * texts.size()};
+  const ResultBytes bytes = text_bytes(texts, *runtime.model);
   std::vector<PassText> alone;
   add_text(alone, static_cast<int64_t>(longest));
-  const uint64_t freed = s.rows_given.bytes();
-  const uint64_t more = s.pass_growth(run.timeline, alone) + bytes.total();
-  SLUICE_TRY(s.runtime.check_memory(more > freed ? more - freed : 0, longest,
-                                    concat("a vector of a text of ", counted(longest, "token"))));
-  SLUICE_TRY(s.rows_given.make_room(bytes));
-  Run& begun = s.reset_run(Clock::now());
+  const uint64_t freed = rows_given.bytes();
+  const uint64_t more = pass_growth(texts, alone) + bytes.total();
+  SLUICE_TRY(
+      runtime.check_memory(more > freed ? more - freed : 0, longest, name_of(texts, longest)));
+  SLUICE_TRY(rows_given.make_room(bytes));
+  Run& begun = reset_run(Clock::now());
   begun.clock.started = begun.clock.asked;
-  begun.texts.emplace(std::move(run));
+  begun.texts.emplace(std::move(texts));
   begun.cursor.tokens.reserve(tokens);
-  for (std::vector<TokenId>& text : texts) {
+  for (std::vector<TokenId>& text : ids) {
     begun.cursor.tokens.insert(begun.cursor.tokens.end(), text.begin(), text.end());
     text = {};
   }
   begun.cursor.n_prompt = begun.cursor.mark = tokens;
-  s.stats.prompt_tokens = static_cast<int64_t>(tokens);
+  stats.prompt_tokens = static_cast<int64_t>(tokens);
   return {};
 }
 
-// Bytes that a pass of these texts adds to what the session and this timeline have.
-uint64_t Session::State::pass_growth(const Timeline& of, std::span<const PassText> texts) const {
+// Bytes that a pass of these texts adds to what the session and the run have.
+uint64_t Session::State::pass_growth(const TextRun& of, std::span<const PassText> texts) const {
   const uint64_t x = Pass::state_bytes(*runtime.model, texts.back().end());
-  return of.growth(0, places_of(texts)) + (x > pass.x.size() ? x - pass.x.size() : 0) +
-         pooled_bytes(*runtime.model, texts.size());
+  const int64_t longest = std::ranges::max(texts, {}, &PassText::n_tokens).n_tokens;
+  return of.timeline.growth(0, places_of(texts)) + (x > pass.x.size() ? x - pass.x.size() : 0) +
+         runtime.unplanned_ropes(longest) - runtime.unplanned_ropes() +
+         pooled_bytes(of, *runtime.model, texts.size());
 }
 
 // Takes as many texts as the batch and the memory allow, and at least one.
@@ -103,7 +137,7 @@ Status Session::State::begin_texts() {
   TextRun& texts = *run->texts;
   PassCursor& cursor = run->cursor;
   const size_t most = runtime.model->recurrent() ? 1 : texts.ends.size() - texts.done;
-  const uint64_t left = runtime.memory_left();
+  uint64_t left = runtime.memory_left();
   texts.now.clear();
   texts.pooled = AlignedBuffer();
   cursor.end = cursor.begin;
@@ -111,22 +145,29 @@ Status Session::State::begin_texts() {
     const size_t end = texts.ends[texts.done + texts.now.size()];
     if (!texts.now.empty() && end - cursor.begin > texts.batch) break;
     add_text(texts.now, static_cast<int64_t>(end - cursor.end));
-    if (texts.now.size() > 1 && pass_growth(texts.timeline, texts.now) > left) {
-      texts.now.pop_back();
-      break;
+    if (pass_growth(texts, texts.now) > left) {
+      if (texts.now.size() > 1) {
+        texts.now.pop_back();
+        break;
+      }
+      // Short texts have more places than tokens. What they leave isn't what a long one needs.
+      texts.timeline = Timeline(runtime.model->layers());
+      pass.x = AlignedBuffer();
+      left = runtime.memory_left();
     }
     cursor.end = end;
   }
-  SLUICE_TRY(
-      runtime.check_memory(pass_growth(texts.timeline, texts.now), cursor.n_tokens(),
-                           concat("a vector of a text of ", counted(cursor.n_tokens(), "token"))));
+  SLUICE_TRY(runtime.check_memory(pass_growth(texts, texts.now), cursor.n_tokens(),
+                                  name_of(texts, cursor.n_tokens())));
   SLUICE_ASSIGN(texts.pooled,
-                AlignedBuffer::allocate(pooled_bytes(*runtime.model, texts.now.size()),
+                AlignedBuffer::allocate(pooled_bytes(texts, *runtime.model, texts.now.size()),
                                         "the pooled vectors"));
   SLUICE_TRY(runtime.pass->begin(pass, texts.timeline, cursor.pass_tokens(), texts.now));
-  // Parts of the head that are slots of their own aren't needed.
-  if (runtime.weights->shares_places() && runtime.model->n_head_parts() > 1)
-    weights_cursor().stop_before(runtime.model->head_part_slot(0));
+  // Parts of the head that are slots of their own aren't needed, nor what is behind the last layer.
+  const Model& model = *runtime.model;
+  if (runtime.weights->shares_places() && (texts.states || model.n_head_parts() > 1))
+    weights_cursor().stop_before(texts.states ? model.layer_slot(n_layers_now())
+                                              : model.head_part_slot(0));
   cursor.start_pass();
   run->clock.mark.reset();
   return {};
@@ -185,16 +226,20 @@ void Session::State::after_texts() {
   texts.timeline.abandon();
   cursor.pass_started = false;
   cursor.begin = cursor.end;
-  texts.done += texts.now.size();
-  rows_given.n_vectors = texts.done;
+  rows_given.n_texts = texts.done += texts.now.size();
+  if (texts.states) {
+    const size_t rows = texts.states->of == StatesOf::all ? cursor.begin : texts.done;
+    rows_given.n_states = rows * texts.states->layers.size() * static_cast<size_t>(n_embd());
+  }
   if (texts.done == texts.ends.size()) finish_prompt();
 }
 
 std::span<const float> Session::vectors() const {
-  const auto n = vectors_done() * static_cast<size_t>(state_->runtime.model->vector_width());
-  return {state_->rows_given.vectors.as<float>(), n};
+  const ResultRows& given = state_->rows_given;
+  const auto n = texts_done() * static_cast<size_t>(state_->runtime.model->vector_width());
+  return {given.vectors.as<float>(), std::min<size_t>(n, given.vectors.size() / 4)};
 }
 
-size_t Session::vectors_done() const { return state_->rows_given.n_vectors; }
+size_t Session::texts_done() const { return state_->rows_given.n_texts; }
 
 }  // namespace sluice

@@ -228,8 +228,13 @@ void Weights::Cursor::stop_before(int slot) {
   end_ = slot;
 }
 
+void Weights::Cursor::begin_at(int slot) {
+  const std::lock_guard lock(weights_.mutex_);
+  begin_ = slot;
+}
+
 bool Weights::Cursor::uses(int slot) const {
-  if (!weights_.at(slot).optional) return slot < end_;
+  if (!weights_.at(slot).optional) return slot >= begin_ && slot < end_;
   if (slot == slot_) return true;
   return slot > slot_ && std::ranges::binary_search(chosen_, slot);
 }

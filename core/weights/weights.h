@@ -149,6 +149,8 @@ class Weights {
     void choose(std::vector<int> slots);
     // Says that it uses no slots from `slot` on: a run that needs no logits.
     void stop_before(int slot);
+    // The same of all slots before `slot`: a run that needs no layers.
+    void begin_at(int slot);
     // Asks for rows of all tables, at most as many different ones as a table has places. True: all
     // can be read, and are pinned until rows_used() or until another cursor is used. False: they
     // are wanted first of all, or another cursor has the places.
@@ -165,6 +167,7 @@ class Weights {
     Weights& weights_;
     int slot_ = -1;
     std::vector<int> chosen_;  // also those that it has passed
+    int begin_ = 0;            // it uses none before this
     int end_ = INT_MAX;        // it uses none from here on
     bool holds_ = false;       // the slot was resident when it was used last
     bool waits_ = false;       // what it asked for last wasn't there

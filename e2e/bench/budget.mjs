@@ -17,7 +17,9 @@ function judge(row, { budget, prompt, n, reread }) {
   const { hashes, right } = row;
   return {
     ...row,
-    ...{ read_rate, decode_limit, prompt_limit },
+    read_rate,
+    decode_limit,
+    prompt_limit,
     read_per_token: row.reread_bytes / n,
     decode_share: row.decode_tps / decode_limit,
     // Of the lower of that limit and the rate on resident weights.

@@ -51,10 +51,17 @@ async function measure_in_page({ url, source, options, hashed, prompts, decoded,
   const { rereadBytes, waitedMs, heapBytes, notes, threads, kernels } = engine.stats;
   globalThis.engine = engine;
   return {
-    ...{ memory, load_ms, hashes, threads, kernels, notes },
+    memory,
+    load_ms,
+    hashes,
+    threads,
+    kernels,
+    notes,
     prompt_tps: (1000 * prompts[0].length) / middle(prompt_ms),
     decode_tps: (1000 * n) / middle(text_ms),
-    ...{ reread_bytes: rereadBytes, waited_ms: waitedMs, heap: heapBytes },
+    reread_bytes: rereadBytes,
+    waited_ms: waitedMs,
+    heap: heapBytes,
   };
 }
 
@@ -140,7 +147,10 @@ export class BudgetPages {
   /** Measures once. `source`: 'opfs' or 'file'. `reading`: also the rates of reading, in the same tab. */
   async measure(source, { options, prompt, n, reading }) {
     const argument = {
-      ...{ url: this.url, source, options, n },
+      url: this.url,
+      source,
+      options,
+      n,
       hashed: ids_of(prompt),
       decoded: ids_of(DECODED),
       prompts: [1, 2, 3].map((salt) => ids_of(prompt, salt)),

@@ -210,7 +210,10 @@ export async function measure_embedding(program, { sides, threads, rounds, count
   if (lacks !== undefined) console.log(`onnxruntime-web is left out: ${lacks}`);
   for (const used of threads) {
     const result = await measure_in_chromium(program, minilm.models, onnx, {
-      ...{ browser, texts, threads: used, rounds },
+      browser,
+      texts,
+      threads: used,
+      rounds,
       tell: (text) => say(`MiniLM in Chromium, threads: ${used}, ${text}`),
     });
     const side = `Chromium; onnxruntime-web ${ort_version()}`;

@@ -102,16 +102,25 @@ export function summarize(measurements, { kv_bytes = null, depth = 0 } = {}) {
       if (mine.length === 0) continue;
       const row = row_of(mine);
       add_shares(row, {
-        ...{ bytes_per_token, prompt_macs, kv_bytes, depth },
-        ...{ read_gbps: read_gbps[threads], peak_gmacs: peak_gmacs[threads] },
+        bytes_per_token,
+        prompt_macs,
+        kv_bytes,
+        depth,
+        read_gbps: read_gbps[threads],
+        peak_gmacs: peak_gmacs[threads],
       });
       rows.push(row);
     }
   }
   const memory_gbps = of_machine('memory_gbps');
   return {
-    ...{ bytes_per_token, prompt_macs, read_gbps, memory_gbps, peak_gmacs },
-    ...{ rows, ratios: ratios_of(rows) },
+    bytes_per_token,
+    prompt_macs,
+    read_gbps,
+    memory_gbps,
+    peak_gmacs,
+    rows,
+    ratios: ratios_of(rows),
   };
 }
 

@@ -19,8 +19,11 @@ async function own_reader() {
   const room = path.join(ROOT, 'web/app/src/markdown');
   const contents = `export * from './blocks'; export * from './inline'; export { PIECE } from './limits';`;
   await build({
-    ...{ stdin: { contents, resolveDir: room }, outfile },
-    ...{ bundle: true, platform: 'node', format: 'esm' },
+    stdin: { contents, resolveDir: room },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
   });
   return import(outfile);
 }

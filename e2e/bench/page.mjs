@@ -18,7 +18,9 @@ function watch() {
   globalThis.seen = seen;
   const observe = (type, each, options = {}) =>
     new PerformanceObserver((list) => list.getEntries().forEach(each)).observe({
-      ...{ type, buffered: true, ...options },
+      type,
+      buffered: true,
+      ...options,
     });
   observe('longtask', ({ duration }) => seen.tasks.push(duration));
   observe('layout-shift', ({ value, hadRecentInput }) => {
@@ -193,7 +195,8 @@ main(async () => {
   const args = process.argv.slice(2);
   const site = await serve({ port: 0 });
   const browser = await chromium.launch({
-    ...{ executablePath: find_chromium(), args: ['--no-sandbox', '--disable-dev-shm-usage'] },
+    executablePath: find_chromium(),
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
   });
   console.log(`load of this machine: ${os.loadavg()[0].toFixed(1)} on ${os.cpus().length} cores`);
   try {

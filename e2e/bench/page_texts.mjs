@@ -49,17 +49,57 @@ export function conversations(n) {
       const content = role === 'user' ? `Question ${i} of ${c}` : markdown(3000, c);
       const first = c * 4 + 1;
       messages[id(first + i)] = {
-        ...{ id: id(first + i), parent: i === 0 ? null : id(first + i - 1), role, content },
-        ...{ reasoning: '', attachments: [], created: 1000 + i, finish: 'stop', figures: null },
+        id: id(first + i),
+        parent: i === 0 ? null : id(first + i - 1),
+        role,
+        content,
+        reasoning: '',
+        attachments: [],
+        created: 1000 + i,
+        finish: 'stop',
+        figures: null,
         dropped: 0,
       };
     }
     return JSON.stringify({
-      ...{ version: 1, id: id(1_000_000 + c), title: `Talk ${c}`, named: true, system: '' },
-      ...{ created: 1000, changed: 2000 + c, messages, leaf: id(c * 4 + 4), chosen: {} },
+      version: 1,
+      id: id(1_000_000 + c),
+      title: `Talk ${c}`,
+      named: true,
+      system: '',
+      created: 1000,
+      changed: 2000 + c,
+      messages,
+      leaf: id(c * 4 + 4),
+      chosen: {},
       model: null,
     });
   });
   const head = '{"format":"sluice-conversations","version":1,"conversations":[';
   return `${head}\n${all.join(',\n')}\n]}\n`;
+}
+
+/** A trace of so many tokens, as `sluice run --trace` writes it, of a model of 2,048 tokens. */
+export function trace(tokens) {
+  const vocab = 2048;
+  const options = { temperature: 0.8, topK: 40, topP: 0.95, minP: 0.05, seed: 5 };
+  const model = { name: 'Long', architecture: 'llama', vocab, layers: 4 };
+  const prompt = { text: 'Once', ids: [1, 2], pieces: ['', 'Once'] };
+  const lines = [{ event: 'trace', version: 1, model, prompt, options, kernels: 'none' }];
+  for (let i = 0; i < tokens; ++i) {
+    const best = Array.from({ length: 256 }, (_, k) => [
+      (7 * i + k) % vocab,
+      10 - k / 16 - (i % 5),
+    ]);
+    const id = (7 * i + (i % 9)) % vocab;
+    const raw = { logSum: 13, entropy: 2 + (i % 4), draws: i, best };
+    const token = { event: 'token', id, text: ` w${id}`, logprob: -1.5 - (i % 7), raw };
+    if (i === 0)
+      token.pieces = Object.fromEntries(
+        Array.from({ length: vocab }, (_, one) => [one, ` w${one}`]),
+      );
+    lines.push(token);
+  }
+  lines.push({ event: 'done', finish: 'length' });
+  return `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
 }

@@ -45,7 +45,10 @@ async function cases_of(named, quick) {
   if (quick || named.length > 0) {
     const files = named.length > 0 ? named : [BUNDLED];
     return files.map((file) => ({
-      ...{ name: 'ranges', file, ranges: true, peer: true },
+      name: 'ranges',
+      file,
+      ranges: true,
+      peer: true,
       seconds: quick ? 1 : fs.statSync(file).size / RATE,
       tokens: quick ? 100 : 200,
     }));
@@ -255,8 +258,17 @@ async function measure_case(bench, one, { program, rounds, peer }) {
   return {
     case: one.name,
     model: path.basename(one.file),
-    ...{ bytes, seconds, rounds, prompt_tokens: promptTokens, threads, kernels },
-    ...{ plain_ms, resident_ms, rows, left_out, plain: samples.plain },
+    bytes,
+    seconds,
+    rounds,
+    prompt_tokens: promptTokens,
+    threads,
+    kernels,
+    plain_ms,
+    resident_ms,
+    rows,
+    left_out,
+    plain: samples.plain,
   };
 }
 

@@ -14,6 +14,7 @@ import {
   run,
   tail,
 } from '../../scripts/lib.mjs';
+import { count, write_report } from '../../scripts/reports.mjs';
 import { Browser } from '../bench/chromium.mjs';
 import { PROJECTS } from './projects.mjs';
 import { serve_site } from './serve.mjs';
@@ -169,7 +170,7 @@ async function check(names) {
     }
   }
 
-  const counts = { passed: 0, failed: 0 };
+  const tests = [];
   const texts = new Set();
   const browser = projects.length > 0 ? await Browser.launch() : null;
   const judge = async (name, sources, body) => {
@@ -181,7 +182,7 @@ async function check(names) {
     } catch (error) {
       fault = error instanceof Failure ? error.message : error.stack;
     }
-    ++counts[fault === '' ? 'passed' : 'failed'];
+    tests.push({ name, state: fault === '' ? 'passed' : 'failed', said: fault });
     const ok = fault === '' ? 'ok      ' : 'not ok  ';
     console.log(`${ok}${name.padEnd(16)}${seconds_since(started)}`);
     if (fault !== '') console.log(fault.replace(/^/gm, '        '));
@@ -206,8 +207,10 @@ async function check(names) {
     })(),
   ]);
   await browser?.handle.close();
-  console.log(`${counts.passed} passed, ${counts.failed} failed`);
-  return counts.failed === 0 ? 0 : 1;
+  write_report(tests);
+  const { passed, failed } = count(tests);
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
 }
 
 if (is_program(import.meta.url)) {

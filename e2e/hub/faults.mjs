@@ -30,6 +30,7 @@ import { Link } from './link.mjs';
  * @property {number} [cut] after so many bytes of the body the connection is closed
  * @property {boolean} [reset] `cut` resets the connection: what is on the way is lost
  * @property {number} [stall] after so many bytes of the body nothing more is sent
+ * @property {Promise<void>} [stallsUntil] then the connection of a stalled body is cut; default: never
  * @property {boolean} [cors] false: no other site may read the answer
  * @property {string} [expose] Access-Control-Expose-Headers; '' hides all; default '*'
  */
@@ -145,7 +146,7 @@ function body_of_bytes(bytes) {
  * @param {Body} body
  * @param {Behaviour} behaviour
  */
-async function send_body(response, body, { rate, link, cut, reset, stall, lengthBy }) {
+async function send_body(response, body, { rate, link, cut, reset, stall, stallsUntil, lengthBy }) {
   const end = Math.min(body.length, cut ?? Infinity, stall ?? Infinity);
   const line = link ?? new Link(rate ?? Infinity);
   response.flushHeaders();
@@ -162,7 +163,12 @@ async function send_body(response, body, { rate, link, cut, reset, stall, length
     line.leave();
   }
   // A body that is complete ends well, whatever was planned for a place behind its end.
-  if (stall !== undefined && stall <= end && end < body.length) return;
+  if (stall !== undefined && stall <= end && end < body.length) {
+    if (stallsUntil === undefined) return;
+    await stallsUntil;
+    response.destroy();
+    return;
+  }
   if (end < body.length) {
     if (reset) response.socket?.resetAndDestroy();
     else response.destroy();

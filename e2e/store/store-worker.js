@@ -1,6 +1,6 @@
 // A worker that does with the cache's files what a test tells it. It stands for the loader worker of one tab.
 // The spec bundles it.
-import { openEntry } from '../../web/engine/src/store/entries.ts';
+import { openEntry } from '../../web/engine/src/loader/store/entries.ts';
 
 const ABOUT = { names: [], set: '', part: 1, parts: 1 };
 
@@ -32,7 +32,7 @@ const CALLS = {
 
   async begin(total) {
     await file.begin({ total, etag: '"e"', lastModified: '', commit: '', sha256: '' });
-    return file.n_blocks;
+    return file.blockCount;
   },
 
   /** Writes blocks in pieces of the size that the network gives. */
@@ -49,7 +49,7 @@ const CALLS = {
   /** Reads all blocks that are there, every second one into shared memory if there is any. Returns the right ones. */
   async read(seed) {
     const right = [];
-    for (let index = 0; index < file.n_blocks; ++index) {
+    for (let index = 0; index < file.blockCount; ++index) {
       if (!file.has(index)) continue;
       const size = file.sizeOf(index);
       const shared = globalThis.crossOriginIsolated && index % 2 === 0;

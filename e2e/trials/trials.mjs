@@ -5,6 +5,7 @@
 // --seed S --runs 1 --kills 0 repeats a run of faults, --seed S --runs 0 --kills 1 one with a kill. The exit status is 1 if a
 // run fails, or if fewer than 95% of the loads whose server recovers get through.
 import { Failure, main } from '../../scripts/lib.mjs';
+import { count, write_report } from '../../scripts/reports.mjs';
 import { Hub } from '../hub/server.mjs';
 import { run_in_page, run_program } from './fault-run.mjs';
 import { Tally, is_good } from './judge.mjs';
@@ -44,9 +45,19 @@ async function in_lanes(n, lanes, body) {
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-/** Names a run that failed, as the ladder finds it. @param {import('./judge.mjs').Verdict} verdict @param {string} what */
-function tell({ kind, why }, what) {
-  console.log(`  ${why}\nnot ok  ${kind}: ${what}`);
+/** The runs, for the ladder. @type {{name: string, state: string, said: string}[]} */
+const reported = [];
+
+/** Notes a run, and names one that failed. @param {import('./judge.mjs').Verdict} verdict @param {string} what */
+function note(verdict, what) {
+  const { kind, why } = verdict;
+  const good = is_good(verdict);
+  reported.push({
+    name: `${kind}: ${what}`,
+    state: good ? 'passed' : 'failed',
+    said: good ? '' : why,
+  });
+  if (!good) console.log(`  ${why}\nnot ok  ${kind}: ${what}`);
 }
 
 /**
@@ -87,8 +98,8 @@ async function fault_runs(side, { seed, runs }, tally) {
       const { model, way, cache } = plan;
       const where = side === 'page' ? `${side}, cache ${cache}` : side;
       const what = `seed ${plan.seed}, ${where}, ${model} by ${way}: ${plan.words}`;
-      if (!is_good(verdict)) tell(verdict, what);
-      else if (plan.recovers && verdict.kind === 'right error') {
+      note(verdict, what);
+      if (plan.recovers && verdict.kind === 'right error') {
         console.log(`not recovered: ${what}\n  ${verdict.why}`);
       }
     });
@@ -115,8 +126,8 @@ async function kill_runs(side, { seed, kills }, tally) {
       );
       tally.add(verdict, false);
       if (plan.ranges) tally.fetched_again(again);
+      note(verdict, `seed ${plan.seed}, ${side}, ${words_of(plan)}`);
       if (is_good(verdict)) continue;
-      tell(verdict, `seed ${plan.seed}, ${side}, ${words_of(plan)}`);
       // The next run has nothing to do with what is left of this one.
       await browser?.kill();
     }
@@ -156,19 +167,18 @@ main(async () => {
   console.log(
     `seeds of faults ${seed} to ${seed + runs - 1}, of kills ${seed} to ${seed + kills - 1}`,
   );
-  const total = { passed: 0, failed: 0 };
   for (const one of /** @type {const} */ (['page', 'program'])) {
     if (side !== 'both' && side !== one) continue;
     const [faults, killed] = [new Tally(), new Tally()];
     await Promise.all([fault_runs(one, counts, faults), kill_runs(one, counts, killed)]);
     summarize(one, faults, killed);
-    total.passed += faults.good + killed.good;
-    total.failed += faults.runs + killed.runs - faults.good - killed.good;
     if (!faults.enough_recovered) {
-      ++total.failed;
+      reported.push({ name: `${one}: too few got through`, state: 'failed', said: '' });
       console.log(`not ok  ${one}: too few got through`);
     }
   }
-  console.log(`${total.passed} passed, ${total.failed} failed`);
-  return total.failed === 0 ? 0 : 1;
+  write_report(reported);
+  const { passed, failed } = count(reported);
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
 });

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -82,6 +83,21 @@ struct Kind {
   std::string_view name;
 };
 
+Kind kind_of(OutputFile::Replaces replaces) {
+  switch (replaces) {
+    case OutputFile::Replaces::npy:
+      return {"\x93NUMPY", ".npy"};
+    case OutputFile::Replaces::npz:
+      return {"PK\x03\x04", ".npz"};
+    case OutputFile::Replaces::sidecar:
+      return {OutputFile::kSidecar, "JSON of sluice probe"};
+    case OutputFile::Replaces::trace:
+      return {R"({"event":"trace",)", "trace"};
+    default:
+      return {"GGUF", "GGUF"};
+  }
+}
+
 // Whether the file, which isn't empty, begins so.
 Result<bool> begins_with(const std::string& path, std::string_view magic) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
@@ -98,8 +114,7 @@ std::string why_kept(const std::string& target, const struct stat& found,
   if (S_ISDIR(found.st_mode)) return "it is a folder; name a file in it";
   if (!S_ISREG(found.st_mode)) return "it is no regular file";
   if (replaces == OutputFile::Replaces::any || found.st_size == 0) return "";
-  const Kind kind =
-      replaces == OutputFile::Replaces::npy ? Kind{"\x93NUMPY", ".npy"} : Kind{"GGUF", "GGUF"};
+  const Kind kind = kind_of(replaces);
   const auto same = begins_with(target, kind.magic);
   if (!same)
     return concat("a file is there that can't be read (", same.error().message,
@@ -123,39 +138,56 @@ std::string why_not_made(const std::string& folder, int error) {
 
 }  // namespace
 
-Result<OutputFile> OutputFile::create(const std::string& path, Replaces replaces) {
-  if (path.empty()) return fail(Code::invalid_argument, "can't write a file: its name is empty");
-  const std::string target = target_of(path);
-  const auto refuse = [&](std::string_view why) {
-    return fail(Code::invalid_argument, "can't write ", printable(path, kMaxShownPath), ": ", why);
-  };
+namespace {
+
+std::unexpected<Error> refused(const std::string& path, std::string_view why) {
+  return fail(Code::invalid_argument, "can't write ", printable(path, kMaxShownPath), ": ", why);
+}
+
+// By an errno: no file can be made for `target`.
+std::unexpected<Error> not_made(const std::string& path, const std::string& target, int error) {
   const std::string folder = folder_of(target);
-  const auto fail_for = [&](int error) {
-    return unwritable(refuse(why_not_made(folder, error)).error(), folder);
-  };
-  if (path == "-") return refuse("standard output can't take it; name a file");
+  return unwritable(refused(path, why_not_made(folder, error)).error(), folder);
+}
+
+// The status of the file that an output replaces; none: there is no file. Fails if it isn't
+// replaced.
+Result<std::optional<struct stat>> replaced_file(const std::string& path, const std::string& target,
+                                                 OutputFile::Replaces replaces) {
+  if (path.empty()) return fail(Code::invalid_argument, "can't write a file: its name is empty");
+  if (path == "-") return refused(path, "standard output can't take it; name a file");
   struct stat found = {};
-  const bool there = ::stat(target.c_str(), &found) == 0;
-  if (!there && errno != ENOENT) return fail_for(errno);
-  if (there) {
-    if (const std::string why = why_kept(target, found, replaces); !why.empty()) return refuse(why);
+  if (::stat(target.c_str(), &found) != 0) {
+    if (errno != ENOENT) return not_made(path, target, errno);
+    return std::nullopt;
   }
+  if (const std::string why = why_kept(target, found, replaces); !why.empty())
+    return refused(path, why);
+  return found;
+}
+
+}  // namespace
+
+Result<OutputFile> OutputFile::create(const std::string& path, Replaces replaces) {
+  const std::string target = target_of(path);
+  SLUICE_ASSIGN(const std::optional<struct stat> found, replaced_file(path, target, replaces));
+  const std::string folder = folder_of(target);
 #ifdef O_TMPFILE
   const int nameless = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
   if (nameless >= 0) {
-    if (there) ::fchmod(nameless, found.st_mode & kPermissions);
+    if (found) ::fchmod(nameless, found->st_mode & kPermissions);
     return OutputFile(target, "", nameless);
   }
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT)
-    return fail_for(errno);
+    return not_made(path, target, errno);
 #endif
   std::string temporary = name_beside(target, ".XXXXXX");
   const int named = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (named < 0) return fail_for(errno);
+  if (named < 0) return not_made(path, target, errno);
   // As a file that is opened gets them.
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  ::fchmod(named, there ? found.st_mode & kPermissions : 0666 & ~mask);
+  ::fchmod(named, found ? found->st_mode & kPermissions : 0666 & ~mask);
   return OutputFile(target, std::move(temporary), named);
 }
 
@@ -212,6 +244,31 @@ Status OutputFile::commit() {
   const Descriptor folder{::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (folder.fd >= 0) ::fsync(folder.fd);
   return {};
+}
+
+Result<GrowingFile> GrowingFile::create(const std::string& path, OutputFile::Replaces replaces) {
+  const std::string target = target_of(path);
+  SLUICE_TRY(replaced_file(path, target, replaces));
+  const int descriptor = ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) return not_made(path, target, errno);
+  return GrowingFile(target, descriptor);
+}
+
+GrowingFile::GrowingFile(GrowingFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+GrowingFile::~GrowingFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Status GrowingFile::append(std::string_view text) {
+  const int error = write_to(descriptor_, text);
+  if (error == 0) return {};
+  const bool full = error == ENOSPC || error == EDQUOT;
+  auto failure = fail(full ? Code::storage_full : Code::invalid_argument, "can't write ",
+                      printable(path_, kMaxShownPath), ": ", std::strerror(error),
+                      ". What was written before stays");
+  return unwritable(std::move(failure).error(), folder_of(path_));
 }
 
 }  // namespace sluice::cli

@@ -50,9 +50,11 @@ class DiskModel final : public ByteSource {
 // ends.
 class OutputFile final : public ByteSink {
  public:
-  // What may be there already: an empty file, one that begins as GGUF or NumPy's format does, or
-  // any file.
-  enum class Replaces : uint8_t { gguf, npy, any };
+  // What may be there already: an empty file, one that begins as GGUF, NumPy's formats, the JSON
+  // beside these or a trace do, or any file.
+  enum class Replaces : uint8_t { gguf, npy, npz, sidecar, trace, any };
+  // How the JSON begins that sluice probe writes.
+  static constexpr std::string_view kSidecar = "{\"version\":1,\"program\":\"sluice ";
 
   // A file at `path`, if it is committed. One that it replaces hands on its permissions. Fails with
   // invalid_argument if `path` is "-" or names something that isn't replaced: no regular file, or
@@ -79,6 +81,27 @@ class OutputFile final : public ByteSink {
   std::string temporary_;  // its name until it is committed; "": it has none
   int descriptor_ = -1;
   uint64_t written_ = 0;
+};
+
+// A file that is there from the beginning and grows: what was written stays, however the program
+// ends.
+class GrowingFile {
+ public:
+  // An empty file at `path`. Fails as OutputFile::create does.
+  static Result<GrowingFile> create(const std::string& path, OutputFile::Replaces replaces);
+  GrowingFile(GrowingFile&& other) noexcept;
+  GrowingFile& operator=(GrowingFile&&) = delete;
+  ~GrowingFile();
+
+  // Fails with storage_full if the disk is full, or with invalid_argument and unwritable() for
+  // other reasons of the system.
+  Status append(std::string_view text);
+
+ private:
+  GrowingFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+
+  std::string path_;
+  int descriptor_ = -1;
 };
 
 }  // namespace sluice::cli

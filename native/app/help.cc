@@ -21,6 +21,8 @@ used, 4 not enough memory, 130 ended by Ctrl-C.
 constexpr char kModelEnvironment[] =
     R"(Environment: SLUICE_KERNELS names the kernels to use, SLUICE_MODEL_DIR the
 directory of the bundled model; see sluice --help.)";
+constexpr char kColorEnvironment[] =
+    "Environment: where NO_COLOR is set, nothing is bold or faint.";
 constexpr char kCacheEnvironment[] =
     R"(Environment: XDG_CACHE_HOME names the directory of the cache's folder sluice
 (default ~/.cache), HF_ENDPOINT the hub, HF_TOKEN holds a token for that hub;
@@ -158,7 +160,9 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
   app->group("Commands");
   app->get_help_ptr()->group(kHelpGroup);
   app->footer(footer + kStatus +
-              (environment == Environment::cache ? kCacheEnvironment : kModelEnvironment));
+              (environment == Environment::cache   ? kCacheEnvironment
+               : environment == Environment::color ? kColorEnvironment
+                                                   : kModelEnvironment));
   return app;
 }
 

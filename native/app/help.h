@@ -9,7 +9,7 @@
 namespace sluice::cli {
 
 // The variables that a command's help names.
-enum class Environment { model, cache };
+enum class Environment { model, cache, color };
 
 // Adds a command. Its help ends with `footer`, the exit status and the environment.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& purpose,

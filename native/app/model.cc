@@ -11,6 +11,7 @@
 #include "app/header_rewrite.h"
 #include "app/memory.h"
 #include "app/model_name.h"
+#include "app/signals.h"
 #include "base/format.h"
 #include "engine/memory_plan.h"
 #include "engine/read_header.h"
@@ -274,6 +275,17 @@ Result<Event> next_event(Engine& engine) {
   while (true) {
     SLUICE_ASSIGN(Event event, engine.session().step());
     if (event.kind != Event::Kind::waiting) return event;
+    SLUICE_TRY(engine.wait());
+  }
+}
+
+Result<bool> wait_identified(Engine& engine) {
+  while (true) {
+    SLUICE_ASSIGN(const bool known, engine.identify());
+    if (known || interrupted_by() != 0) {
+      engine.stop_identifying();
+      return known;
+    }
     SLUICE_TRY(engine.wait());
   }
 }

@@ -67,6 +67,8 @@ Result<std::unique_ptr<Engine>> load(ModelSource& model, const LoadOptions& opti
 Status fetch(ModelSource& model);
 // The engine's next event that isn't `waiting`.
 Result<Event> next_event(Engine& engine);
+// Waits until the engine is identified. False: a signal came before.
+Result<bool> wait_identified(Engine& engine);
 
 // Remembers how fast a text was written, for the estimates of sluice models.
 void learn_from(const Stats& stats);

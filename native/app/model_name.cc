@@ -6,6 +6,7 @@
 #include <optional>
 #include <system_error>
 
+#include "app/text.h"
 #include "base/format.h"
 #include "pull/address.h"
 #include "pull/text.h"
@@ -53,7 +54,7 @@ std::string conversion_hint(const std::string& given, bool is_directory) {
   std::error_code error;
   const fs::path path(given);
   const auto command = [](const std::string& folder) {
-    return concat("; sluice convert ", printable(folder, kMaxShownPath),
+    return concat("; sluice convert ", shell_word(printable(folder, kMaxShownPath)),
                   " OUT.gguf makes a GGUF file of it");
   };
   const std::string name = printable(given, kMaxShownPath);

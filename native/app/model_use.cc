@@ -1,5 +1,6 @@
 #include "app/model_use.h"
 
+#include "app/text.h"
 #include "base/format.h"
 #include "engine/model_use.h"
 
@@ -26,9 +27,10 @@ Status require_masks(const Gguf& header) {
 std::string try_it(const Gguf& header, const std::string& file) {
   const auto use = model_use(header);
   if (!use) return "";
-  if (use->makes.text) return concat("; try: sluice run ", file);
-  if (use->makes.masks) return concat("; try: sluice fill-mask ", file, " -p TEXT");
-  return concat("; try: sluice embed ", file, " -p TEXT");
+  const std::string word = shell_word(printable(file, kMaxShownPath));
+  if (use->makes.text) return concat("; try: sluice run ", word);
+  if (use->makes.masks) return concat("; try: sluice fill-mask ", word, " -p TEXT");
+  return concat("; try: sluice embed ", word, " -p TEXT");
 }
 
 Result<Opened> open_for_text(ModelSource& model, const LoadOptions& options) {

@@ -256,6 +256,42 @@ std::vector<std::pair<std::string, std::string>> option_values(const std::string
   return values;
 }
 
+namespace {
+
+std::string json_value(bool value) { return value ? "true" : "false"; }
+std::string json_value(const std::optional<uint64_t>& value) {
+  if (!value) return "null";
+  constexpr uint64_t kMostExact = uint64_t{1} << 53;
+  return *value > kMostExact ? concat("\"", *value, "\"") : concat(*value);
+}
+std::string json_value(const std::vector<std::string>& values) {
+  std::string text;
+  for (const std::string& value : values) {
+    text += text.empty() ? "" : ",";
+    append_json_text(text, value);
+  }
+  return concat("[", text, "]");
+}
+std::string json_value(const std::vector<std::pair<TokenId, float>>& biases) {
+  std::string text;
+  for (const auto& [id, bias] : biases)
+    text += concat(text.empty() ? "\"" : ",\"", id, "\":", bias);
+  return concat("{", text, "}");
+}
+template <typename Number>
+requires std::is_arithmetic_v<Number> std::string json_value(Number value) { return concat(value); }
+
+}  // namespace
+
+std::string options_json(const std::string& command, const GenerateOptions& options) {
+  std::string out;
+  each_option(options, [&](const OptionRow& row, const auto& field) {
+    if (find_flags(row, command) == nullptr) return;
+    out += concat(out.empty() ? "\"" : ",\"", row.name, "\":", json_value(field));
+  });
+  return concat("{", out, "}");
+}
+
 bool copy_option(const std::string& command, const std::string& flag, const GenerateOptions& from,
                  GenerateOptions& to) {
   bool found = false;

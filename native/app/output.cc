@@ -74,4 +74,10 @@ size_t terminal_columns(int descriptor) {
   return known ? window.ws_col : 80;
 }
 
+size_t terminal_rows(int descriptor) {
+  winsize window = {};
+  const bool known = ::ioctl(descriptor, TIOCGWINSZ, &window) == 0 && window.ws_row > 0;
+  return known ? window.ws_row : 24;
+}
+
 }  // namespace sluice::cli

@@ -46,5 +46,7 @@ bool terminal_is_dumb();
 bool outputs_meet();
 // The columns of the terminal, or 80 if they are unknown.
 size_t terminal_columns(int descriptor);
+// Its rows, or 24.
+size_t terminal_rows(int descriptor);
 
 }  // namespace sluice::cli

@@ -13,6 +13,7 @@
 #include "app/descriptor_io.h"
 #include "app/diagnostics.h"
 #include "app/exit_status.h"
+#include "app/model.h"
 #include "app/private_file.h"
 #include "app/signals.h"
 #include "base/format.h"
@@ -35,18 +36,6 @@ std::unexpected<Error> session_error(Code code, std::string_view what, const std
 std::unexpected<Error> write_error(const std::string& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
   return session_error(full ? Code::storage_full : Code::invalid_argument, "write", path, error);
-}
-
-// False: interrupted.
-Result<bool> wait_identified(Engine& engine) {
-  while (true) {
-    SLUICE_ASSIGN(const bool known, engine.identify());
-    if (known || interrupted_by() != 0) {
-      engine.stop_identifying();
-      return known;
-    }
-    SLUICE_TRY(engine.wait());
-  }
 }
 
 Status read_session(SessionReader& reader, int fd, const std::string& path) {

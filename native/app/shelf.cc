@@ -27,6 +27,7 @@ ShelfModel model_of(const Json& json) {
   model.good_for = json.at("good_for").at("en");
   model.parameters = value_at<std::string>(json, "parameters");
   model.family = json.at("family");
+  model.embedding = json.at("kind") == "embedding";
   model.context = value_at<uint64_t>(json, "context");
   if (const Json& thinking = json.at("thinking"); !thinking.is_null())
     model.thinking = thinking.get<bool>();

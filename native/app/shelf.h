@@ -31,7 +31,8 @@ struct ShelfModel {
   std::string name;
   std::string good_for;
   std::string parameters;
-  std::string family;  // general.architecture
+  std::string family;      // general.architecture
+  bool embedding = false;  // it makes vectors of texts, and writes none
   uint64_t context = 0;
   std::optional<bool> thinking;
   std::string licence;

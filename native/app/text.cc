@@ -1,5 +1,7 @@
 #include "app/text.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -49,6 +51,18 @@ std::string text_in_quotes(std::string_view text) {
     out += "\"";
   }
   return shown.size() < text.size() ? out + "..." : out;
+}
+
+std::string shell_word(std::string_view word) {
+  constexpr std::string_view kPlain = "%+,-./:=@_";
+  const auto is_plain = [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || (c & 0x80) != 0 ||
+           kPlain.find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, is_plain)) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string readable(const Tokenizer& tokenizer, TokenId id) {

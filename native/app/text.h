@@ -19,6 +19,8 @@ namespace sluice::cli {
 // A text in quotes, with escapes for invisible characters and invalid UTF-8. One of more than 80
 // bytes is cut.
 std::string text_in_quotes(std::string_view text);
+// A word of a command to be typed: in a shell's quotes if it needs them. `word` is printable().
+std::string shell_word(std::string_view word);
 // The text of a token in quotes, with escapes for invisible characters and invalid UTF-8. For a
 // control token, which has no text, its name.
 std::string readable(const Tokenizer& tokenizer, TokenId id);

@@ -10,6 +10,7 @@
 #include "app/habits.h"
 #include "app/help.h"
 #include "app/numbers.h"
+#include "app/text.h"
 #include "base/format.h"
 #include "files/quantize/quantize.h"
 
@@ -107,7 +108,7 @@ std::optional<std::string> check_first_argument(const CLI::App& program,
   std::string meant = did_you_mean(first, known);
   std::error_code error;
   if (first.ends_with(".gguf") || std::filesystem::is_regular_file(first, error)) {
-    meant = concat("; did you mean sluice run ", printable(first), "?");
+    meant = concat("; did you mean sluice run ", shell_word(printable(first)), "?");
   }
   return concat("unknown ", first.starts_with('-') ? "option '" : "command '", printable(first),
                 "'", meant.empty() ? commands : meant);

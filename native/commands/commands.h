@@ -7,6 +7,7 @@ namespace sluice::cli {
 
 // Each adds one command, which writes its exit status to `status`.
 void add_run(CLI::App& program, int& status);
+void add_replay(CLI::App& program, int& status);
 void add_chat(CLI::App& program, int& status);
 void add_convert(CLI::App& program, int& status);
 void add_inspect(CLI::App& program, int& status);
@@ -16,6 +17,7 @@ void add_template(CLI::App& program, int& status);
 void add_logits(CLI::App& program, int& status);
 void add_embed(CLI::App& program, int& status);
 void add_similar(CLI::App& program, int& status);
+void add_probe(CLI::App& program, int& status);
 void add_fill_mask(CLI::App& program, int& status);
 void add_imatrix(CLI::App& program, int& status);
 void add_quantize(CLI::App& program, int& status);

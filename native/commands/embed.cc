@@ -1,6 +1,5 @@
 // sluice embed: makes a vector of each text.
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "app/file_bytes.h"
 #include "app/file_progress.h"
 #include "app/help.h"
+#include "app/npy.h"
 #include "app/numbers.h"
 #include "app/output.h"
 #include "app/output_files.h"
@@ -56,25 +56,6 @@ Examples:
   sluice embed nomic.gguf -f passages.txt --kind document --npy passages.npy
   sluice embed qwen3-embedding.gguf -p "who ran home?" --kind query --json
   sluice embed gemma.gguf -f passages.txt --dimensions 256)";
-
-// NumPy's format 1.0 of an array [rows, columns] of little-endian f32, before its numbers.
-std::string npy_header(size_t rows, size_t columns) {
-  constexpr size_t kAlignment = 64;
-  constexpr std::string_view kMagic("\x93NUMPY\x01\x00", 8);
-  std::string text =
-      concat("{'descr': '<f4', 'fortran_order': False, 'shape': (", rows, ", ", columns, "), }");
-  const size_t before = kMagic.size() + 2;  // and the length of the text
-  const size_t used = before + text.size() + 1;
-  text.append((kAlignment - used % kAlignment) % kAlignment, ' ').append("\n");
-  const char length[] = {static_cast<char>(text.size() & 0xff),
-                         static_cast<char>(text.size() >> 8)};
-  return std::string(kMagic).append(length, 2).append(text);
-}
-
-template <typename T>
-std::span<const uint8_t> bytes_of(std::span<const T> values) {
-  return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
-}
 
 std::string numbers_line(std::span<const float> numbers, char separator) {
   std::string line;
@@ -155,6 +136,7 @@ int embed(EmbedOptions& options) {
     if (const std::string hint = file_hint(*options.prompt.text); !hint.empty())
       note(concat("this embeds the name: ", hint));
   }
+  options.load.vectors_only = true;
   const auto engine = load(*model, options.load);
   if (!engine) return fail_with(with_file_name(*model, engine.error()));
   warn((*engine)->notes());
@@ -170,8 +152,8 @@ int embed(EmbedOptions& options) {
     auto created = OutputFile::create(options.npy, OutputFile::Replaces::npy);
     if (!created) return fail_with(created.error());
     npy.emplace(std::move(*created));
-    const std::string header = npy_header(texts->size(), *size);
-    if (const auto written = npy->append(bytes_of(std::span<const char>(header))); !written)
+    const uint64_t shape[] = {texts->size(), *size};
+    if (const auto written = npy->append(npy_bytes(npy_header(shape))); !written)
       return fail_with(written.error());
   }
   Output output;
@@ -180,8 +162,7 @@ int embed(EmbedOptions& options) {
   for (const VectorText& text : *texts) tokens.push_back(text.ids.size());
   const auto take = [&](size_t text, std::span<const float> vector) -> Status {
     SLUICE_ASSIGN(const double length, finish_vector(vector, !options.raw, numbers));
-    static_assert(std::endian::native == std::endian::little);
-    if (npy) return npy->append(bytes_of(std::span<const float>(numbers)));
+    if (npy) return npy->append(npy_bytes(std::span<const float>(numbers)));
     if (stdout_is_terminal()) erase_status();
     output.write(options.json ? concat("{\"tokens\":", tokens[text], ",\"embedding\":[",
                                        numbers_line(numbers, ','),

@@ -149,7 +149,7 @@ void add_fill_mask(CLI::App& program, int& status) {
   add_options(*app, options->load);
   app->get_option("-c")->description(
       "the most tokens that the text may have; 1 to 1048576; 0: all that the model was trained for "
-      "(default the model's own, at most 4096)");
+      "(default the model's own)");
   add_download_options(*app, options->download);
   app->callback([options, &status] { status = fill_mask(*options); });
 }

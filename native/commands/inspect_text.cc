@@ -140,7 +140,11 @@ std::string memory(const Json& info) {
       heading(writes ? concat("Memory to run it with a context of ", text_of(memory["contextSize"]),
                               " (KV cache in ", text_of(memory["kvType"]), ")")
                      : concat("Memory to run it with texts of up to ",
-                              text_of(memory["contextSize"]), " tokens"));
+                              text_of(memory["plannedTokens"]), " tokens",
+                              memory["plannedTokens"] == memory["contextSize"]
+                                  ? std::string()
+                                  : concat("; longer ones, up to ", text_of(memory["contextSize"]),
+                                           ", take more")));
   const auto memory_row = [&](const std::string& name, uint64_t bytes, const std::string& remark,
                               bool at_least = false) {
     out += format("  %-18s %12s  %s", name.c_str(), human_bytes(bytes, at_least).c_str(),
@@ -157,7 +161,7 @@ std::string memory(const Json& info) {
   memory_row("at the start", whole(memory["start"]), writes ? "held with an empty context" : "");
   // Of a model that writes no text several texts are computed at a time, if they are short.
   const uint64_t positions =
-      std::max<uint64_t>(whole(memory["contextSize"]), writes ? 0 : kBatchTokens);
+      std::max<uint64_t>(whole(memory["plannedTokens"]), writes ? 0 : kBatchTokens);
   const uint64_t chunks = (positions + kKvChunk - 1) / kKvChunk;
   const uint64_t chunk = whole(memory["kvChunk"]);
   const uint64_t bounded = whole(memory["kv"]) - chunks * chunk;

@@ -32,12 +32,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kModelsFooter[] =
     R"(Small models that run here, by the names that every MODEL takes: sluice chat
-NAME downloads one and keeps it. NAME:TYPE takes another of its files. Nothing
-is fetched for the list. "fits" is said of the memory that is free now; a model
-that doesn't fit runs from the disk, which is slower. Speed is an estimate: from
-the last text of a large model here, or else from a measurement of a second.
-How long a download takes is said after a first one. Where terms bind whoever
-uses a model, they are shown before its download.
+NAME downloads one and keeps it; those that find passages are for sluice similar
+and embed. NAME:TYPE takes another of its files. Nothing is fetched for the
+list. "fits" is said of the memory that is free now; a model that doesn't fit
+runs from the disk, which is slower. Speed is an estimate, of those that write:
+from the last text of a large model here, or else from a measurement of a
+second. How long a download takes is said after a first one. Where terms bind
+whoever uses a model, they are shown before its download.
 
 With --json each model is a line {"id","name","goodFor","parameters","context",
 "thinking","licence","terms","type","types","address","bytes","sha256","fits",
@@ -99,7 +100,8 @@ Result<Here> look_here() {
   return here;
 }
 
-Outlook outlook_of(const ShelfFile& file, const Here& here) {
+Outlook outlook_of(const ShelfModel& model, const Here& here) {
+  const ShelfFile& file = model.files.front();
   Outlook out;
   if (const auto address = pull::parse_address(file.address, here.hub)) {
     for (const Kept& kept : here.kept) {
@@ -113,7 +115,7 @@ Outlook outlook_of(const ShelfFile& file, const Here& here) {
     const bool whole = file.bytes + file.bytes / 16 + kBesideWeights <= here.budget;
     out.fits = whole ? Outlook::Fits::whole : Outlook::Fits::streamed;
   }
-  if (out.fits != Outlook::Fits::streamed) {
+  if (out.fits != Outlook::Fits::streamed && !model.embedding) {
     const double rate = file.type.starts_with("Q8") ? here.rate8 : here.rate;
     out.slowest = here.shares.least * rate / bytes;
     out.fastest = here.shares.most * rate / bytes;
@@ -208,14 +210,19 @@ int models(bool json) {
   if (!here) return report(here.error(), json);
   const size_t width = std::clamp<size_t>(terminal_columns(STDOUT_FILENO), 20, 80);
   for (const ShelfModel& model : shelf()) {
-    const Outlook out = outlook_of(model.files.front(), *here);
+    const Outlook out = outlook_of(model, *here);
     if (json) {
       write_json(json_of(model, out).dump() + "\n");
     } else {
       print_text(model, out, width);
     }
   }
-  if (!json) write_shown("sluice chat NAME talks with one.\n");
+  if (json) return kDone;
+  for (const char* about :
+       {"sluice chat NAME talks with one.",
+        "sluice similar NAME -p QUERY -f FILE finds lines, with one for finding passages."}) {
+    for (const std::string& line : wrapped(about, width)) write_shown(line + "\n");
+  }
   return kDone;
 }
 

@@ -156,9 +156,8 @@ std::string quantize_text(const QuantizeReport& report) {
   const std::string figures = concat(human_bytes(plan.bytes()), ", ", type_title(report), ", ",
                                      bits(after), " bits a weight");
   if (report.written.empty()) return concat(out, "would write ", figures, "; nothing is written\n");
-  const std::string file = printable(report.written, kMaxShownPath);
-  return concat(out, "wrote ", file, ": ", figures,
-                report.runs ? try_it(plan.files[0], file) : std::string(), "\n");
+  return concat(out, "wrote ", printable(report.written, kMaxShownPath), ": ", figures,
+                report.runs ? try_it(plan.files[0], report.written) : std::string(), "\n");
 }
 
 std::string quantize_json(const QuantizeReport& report) {

@@ -13,16 +13,19 @@
 #include "app/model_use.h"
 #include "app/option_flags.h"
 #include "app/output.h"
+#include "app/output_files.h"
 #include "app/overflow.h"
 #include "app/prompt.h"
 #include "app/session_lock.h"
 #include "app/session_path.h"
 #include "app/signals.h"
 #include "app/text.h"
+#include "app/trace_writer.h"
 #include "base/format.h"
 #include "commands/commands.h"
 #include "engine.h"
 #include "kernels/choose.h"
+#include "terminal/watch.h"
 #include "text/tokenizer.h"
 
 namespace sluice::cli {
@@ -35,6 +38,8 @@ struct RunOptions {
   LoadOptions load;
   GenerateOptions generate;
   std::string session;  // its file; "": none
+  std::string trace;    // likewise
+  bool watch = false;
   bool json = false;
   bool quiet = false;
 };
@@ -58,6 +63,12 @@ FILE is written at the end, if it doesn't exist as well, also when a signal or
 the reader of the output ends the text; it belongs to the model and the KV type.
 One program at a time can use it. -n 0 prepares a prompt without an answer.
 
+--watch shows the likeliest candidates of the newest token with their
+probabilities before and after the samplers, and what left each out. --trace
+FILE writes of each token the 256 best logits as JSON lines, as they come; an
+older trace of that name is replaced. sluice replay FILE shows them, also under
+other samplers.
+
 With --json each token is a line {"event":"token","id","text","logprob","top"};
 the last line is {"event":"done","finish","stats"} or
 {"event":"error","code","message"}. finish is eos, length, stop, context or
@@ -70,6 +81,7 @@ Examples:
   sluice run large.gguf "Once upon a time" --memory-budget 4G
   sluice run -p "Once upon a time" -n 50 --session story.sluice
   sluice run -n 50 --session story.sluice
+  sluice run -p "Once" --watch --trace story.jsonl
   echo -n "Once" | sluice run --json)";
 
 constexpr size_t kShownPrompt = 2000;  // bytes, the last ones, that a terminal shows
@@ -99,10 +111,12 @@ std::string figures(const Stats& s, Finish finish, const std::string& copy_news)
                    format("waited %.1f ms for weights", s.waited_ms), copy_news, "\n"));
 }
 
-// A session that is restored from a file and saved to it, or the engine's own.
+// A session that is restored from a file and saved to it, or the engine's own; and what is written
+// of its choices.
 struct RunSession {
   std::unique_ptr<Session> restored;
   size_t n_restored = 0;  // tokens
+  std::optional<TraceWriter> trace;
 };
 
 // Starts with the prompt, at the end of a restored session, or with the tokenizer's prefix (BOS)
@@ -144,8 +158,15 @@ void tell_dropped(const Tokenizer& tokenizer, std::span<const TokenId> had,
               " are dropped. To go on, leave the prompt out, or give the whole text"));
 }
 
-// The end of the prompt as a terminal shows it before the text, dimmed.
-std::string shown_end(const std::string& text) {
+// Writes an event to the trace. Its first line comes when the prompt is computed.
+Status trace(TraceWriter& writer, const Engine& engine, const Session& session,
+             const ModelSource& model, const RunOptions& options, const Event& event) {
+  if (!writer.begun()) SLUICE_TRY(writer.begin(engine, session, model.file, options.generate));
+  return writer.add(engine.tokenizer(), event, session.stats());
+}
+
+// The end of the prompt as a terminal shows it before the text; dimmed where it obeys that.
+std::string shown_end(const std::string& text, bool dim) {
   std::string_view rest = text;
   const bool cut = rest.size() > kShownPrompt;
   if (cut) {
@@ -154,19 +175,22 @@ std::string shown_end(const std::string& text) {
   }
   const std::string shown = concat(cut ? "..." : "", safe_text(rest));
   const char* no_color = std::getenv("NO_COLOR");
-  const bool dimmed = (no_color == nullptr || *no_color == '\0') && !terminal_is_dumb();
+  const bool dimmed = dim && (no_color == nullptr || *no_color == '\0') && !terminal_is_dumb();
   return dimmed ? concat("\033[2m", shown, "\033[0m") : shown;
 }
 
 // Runs to the end and prints the text or the events. The prompt is computed while the weights are
 // read. But the first token waits until all weights that stay in memory are loaded: a damaged file
 // gives no text. A signal or a closed pipe ends the text, and the session is saved.
-int generate(Opened& opened, const RunSession& own, const ModelSource& model,
-             const RunOptions& options, const std::string& prompt) {
+int generate(Opened& opened, RunSession& own, const ModelSource& model, const RunOptions& options,
+             const std::string& prompt) {
   Engine& engine = *opened.engine;
   Session& session = own.restored ? *own.restored : engine.session();
   const bool terminal = stdout_is_terminal() && !options.json;
   Output output;
+  std::optional<terminal::Watch> watch;
+  if (options.watch) watch.emplace(output, engine, options.generate);
+  Status traced;
   bool cancelled = false;
   bool ready = false;
   bool begun = false;
@@ -177,7 +201,7 @@ int generate(Opened& opened, const RunSession& own, const ModelSource& model,
     if (std::exchange(begun, true)) return;
     if (stdout_is_terminal() || all_is_read(engine)) opened.line.reset();
     if (!terminal || options.quiet || prompt.empty()) return;
-    output.write(shown_end(prompt));
+    watch ? watch->write(shown_end(prompt, false)) : output.write(shown_end(prompt, true));
     ends_line = prompt.back() == '\n';
   };
   // Text on stderr begins a new line.
@@ -192,6 +216,7 @@ int generate(Opened& opened, const RunSession& own, const ModelSource& model,
   const auto report_last = [&](const Error& error) {
     opened.line.reset();
     begin();
+    if (watch) watch->finish();
     end_line();
     // Without the event: writing it would end the program with status 0 if the pipe is closed.
     const int status = report(error, false);
@@ -204,9 +229,9 @@ int generate(Opened& opened, const RunSession& own, const ModelSource& model,
   };
   if (opened.line == nullptr) begin();
   while (true) {
-    const bool must_stop = interrupted_by() != 0 || output.gone();
+    const bool must_stop = interrupted_by() != 0 || output.gone() || !traced;
     if (must_stop && !std::exchange(cancelled, true)) session.cancel();
-    const auto event = session.step();
+    auto event = session.step();
     if (!event) return fail_with(event.error());
     if (opened.line != nullptr) opened.line->set_prompt(session.prompt_progress());
     const bool done = event->kind == Event::Kind::done;
@@ -217,7 +242,12 @@ int generate(Opened& opened, const RunSession& own, const ModelSource& model,
       if (const auto waited = engine.wait(); !waited) return fail_with(waited.error());
     }
     if (done || event->kind == Event::Kind::token) begin();
-    if (done) opened.line.reset();
+    if (done) {
+      opened.line.reset();
+      if (watch) watch->finish();
+    }
+    if (own.trace && traced && (done || event->kind == Event::Kind::token))
+      traced = trace(*own.trace, engine, session, model, options, *event);
     uint64_t saved_bytes = 0;
     if (done && !options.session.empty()) {
       const auto saved = save_session(engine, session, options.session);
@@ -227,6 +257,13 @@ int generate(Opened& opened, const RunSession& own, const ModelSource& model,
       }
       saved_bytes = *saved;
     }
+    if (done && !traced) return report_last(traced.error());
+    if (watch && event->kind == Event::Kind::token) {
+      watch->add(session, *event);
+      if (!event->text.empty()) ends_line = event->text.back() == '\n';
+      continue;
+    }
+    event->raw.reset();  // of --trace: events stay as they are
     if (options.json) {
       if (done || event->kind == Event::Kind::token)
         output.write(safe_json(event_json(*event, session.stats()) + "\n"));
@@ -260,6 +297,30 @@ std::vector<TokenId> prompt_tokens(const Tokenizer& tokenizer, const RunOptions&
   return tokenizer.with_prefix(tokenizer.encode(text.value_or(""), options.generate.special));
 }
 
+// The text and its candidates need a screen of their own.
+Status check_watch(const RunOptions& options) {
+  if (options.json)
+    return fail(Code::invalid_argument,
+                "--watch shows text at a terminal; leave out --json, or take --trace FILE");
+  if (stdout_is_terminal() && !terminal_is_dumb()) return {};
+  return fail(
+      Code::invalid_argument, "--watch needs a terminal to show candidates on; ",
+      stdout_is_terminal() ? "TERM says that this one obeys no escapes" : "standard output is none",
+      ". Without one, --trace FILE writes them, and sluice replay FILE shows them");
+}
+
+// The trace must not replace what is read.
+Result<TraceWriter> open_trace(const RunOptions& options, const ModelSource& model) {
+  std::vector<std::string> read = model.paths;
+  if (options.prompt.file) read.push_back(*options.prompt.file);
+  if (!options.session.empty()) read.push_back(options.session);
+  if (options.trace == options.session)
+    return fail(Code::invalid_argument,
+                "--trace and --session name the same file; name another for the trace");
+  SLUICE_TRY(check_other_files({options.trace}, read));
+  return TraceWriter::create(options.trace);
+}
+
 int run(const CLI::App& app, RunOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (options.quiet) be_quiet();
@@ -271,6 +332,10 @@ int run(const CLI::App& app, RunOptions& options) {
     if (const int refused = check_session_path(options.session, options.json); refused != kDone)
       return refused;
   }
+  if (options.watch) {
+    if (const Status seen = check_watch(options); !seen) return fail_with(seen.error());
+  }
+  if (options.watch || !options.trace.empty()) options.generate.trace = kMostRawLogits;
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
   auto model = find_model(options.model, options.download, options.prompt.source.empty());
   if (!model) return fail_with(model.error());
@@ -306,6 +371,14 @@ int run(const CLI::App& app, RunOptions& options) {
     own.restored = std::move(*restored);
     if (own.restored) own.n_restored = own.restored->tokens().size();
   }
+  if (!options.trace.empty()) {
+    auto file = open_trace(options, *model);
+    if (!file) {
+      opened->line.reset();
+      return fail_with(file.error());
+    }
+    own.trace.emplace(std::move(*file));
+  }
   Session& session = own.restored ? *own.restored : engine.session();
   const std::vector<TokenId> had = session.written();
   if (const auto started = start(engine, session, options, *text); !started) {
@@ -335,6 +408,16 @@ void add_run(CLI::App& program, int& status) {
       ->group("Input");
   add_options(*app, options->generate);
   add_json(*app, options->json, "one JSON object a line instead of text");
+  add_value(*app, "--trace", "FILE",
+            "write to this file what each token was chosen from; sluice replay shows it",
+            [options](const std::string& text) {
+              if (text.empty()) throw CLI::ValidationError("--trace: expected a path");
+              options->trace = text;
+            })
+      ->group("Output");
+  add_flag(*app, "--watch", options->watch,
+           "show below the text what the newest token was chosen from")
+      ->group("Output");
   add_flag(*app, "-q,--quiet", options->quiet, "only the text: no figures, no notes")
       ->group("Output");
   add_options(*app, options->load);

@@ -109,6 +109,7 @@ int similar(SimilarOptions& options) {
   if (lines.empty())
     return fail_with({Code::invalid_argument,
                       concat("-f: ", printable(options.file, kMaxShownPath), " has no text")});
+  options.load.vectors_only = true;
   const auto engine = load(*model, options.load);
   if (!engine) return fail_with(with_file_name(*model, engine.error()));
   warn((*engine)->notes());
@@ -141,7 +142,17 @@ void add_similar(CLI::App& program, int& status) {
   CLI::App* app =
       add_command(program, "similar", "find the lines that are most like a query", kSimilarFooter);
   add_model_and_prompt(*app, options->model, options->prompt);
-  add_text(*app, "-f,--file", "FILE", options->file, "the texts, one a line; - is standard input")
+  const auto take_file = [options](const CLI::results_t& given) {
+    if (given.size() > 1)
+      throw CLI::ValidationError(concat("-f is given twice, with ", printable(given[0]), " and ",
+                                        printable(given[1]), "; write the texts into one file"));
+    options->file = given[0];
+    return true;
+  };
+  app->add_option("-f,--file", take_file, "the texts, one a line; - is standard input")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all()
       ->group("Input");
   add_value(*app, "--query-prefix", "TEXT", "put this before the query",
             [options](const std::string& text) { options->prefix = text; })

@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostNumbers = 16 << 20;  // of the vectors that the session holds at once
+constexpr size_t kMostNumbers = 16 << 20;  // that the session holds at once
 
 Pooling pooling_of(const Engine& engine, const VectorOptions& options) {
   return options.pooling != Pooling::none ? options.pooling : engine.file_pooling();
@@ -56,6 +56,14 @@ class TextProgress {
 
 }  // namespace
 
+void add_text_options(CLI::App& app, TextOptions& options) {
+  add_flag(app, "--truncate", options.truncate,
+           "cut texts that are longer than the context (default: an error)")
+      ->group("Input");
+  add_options(app, options.load);
+  add_download_options(app, options.download);
+}
+
 void add_vector_options(CLI::App& app, VectorOptions& options) {
   add_value(app, "--pooling", "WAY",
             "what becomes the vector: mean of all tokens, the first one (cls) or the last (default "
@@ -69,11 +77,7 @@ void add_vector_options(CLI::App& app, VectorOptions& options) {
               "cut the vectors to the first N numbers, for models that are made for it (default: "
               "all)")
       ->group("Output");
-  add_flag(app, "--truncate", options.truncate,
-           "cut texts that are longer than the context (default: an error)")
-      ->group("Input");
-  add_options(app, options.load);
-  add_download_options(app, options.download);
+  add_text_options(app, options);
 }
 
 void note_use(const Engine& engine) {
@@ -97,7 +101,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-Status fit_text(const Engine& engine, const VectorOptions& options, VectorText& text) {
+Status fit_text(const Engine& engine, const TextOptions& options, VectorText& text) {
   if (text.ids.empty())
     return fail(Code::invalid_argument, text.name,
                 " is empty, and this model puts no token around a text; leave it out");
@@ -121,31 +125,41 @@ Status fit_text(const Engine& engine, const VectorOptions& options, VectorText& 
       {{"tokens", uint64_t{text.ids.size()}}, {"room", uint64_t{most}}});
 }
 
-Result<VectorFigures> make_vectors(
-    Engine& engine, const VectorOptions& options, std::vector<VectorText> texts,
-    const std::function<Status(size_t text, std::span<const float> vector)>& take) {
-  const Pooling pooling = pooling_of(engine, options);
-  const auto width = static_cast<size_t>(engine.vector_width());
-  const size_t most = std::max<size_t>(1, kMostNumbers / width);  // texts at once
+Result<TextFigures> compute_texts(
+    Engine& engine, const TextWork& work, std::vector<VectorText> texts,
+    const std::function<Status(size_t text, std::span<const float> numbers)>& take) {
+  size_t most = kMostNumbers;
   Session& session = engine.session();
-  VectorFigures figures;
+  TextFigures figures;
   TextProgress progress(texts.size());
   const Clock::time_point begin = Clock::now();
   while (figures.texts < texts.size()) {
-    const size_t first = figures.texts;
     std::vector<std::vector<TokenId>> ids;
-    for (size_t i = first; i < std::min(first + most, texts.size()); ++i) {
-      figures.tokens += texts[i].ids.size();
-      ids.push_back(std::move(texts[i].ids));
+    std::vector<size_t> sizes;  // of what is given of each text
+    size_t end = figures.texts, numbers = 0;
+    for (; end < texts.size(); ++end) {
+      const size_t more = work.numbers(texts[end].ids.size());
+      if (!ids.empty() && (numbers > most || more > most - numbers)) break;
+      numbers += more;
+      sizes.push_back(more);
+      ids.push_back(texts[end].ids);
     }
-    SLUICE_TRY(session.start_vectors(std::move(ids), pooling));
+    const Status started = work.start(session, std::move(ids));
+    // The memory has room for what is given of fewer texts.
+    if (!started && started.error().code == Code::out_of_memory && sizes.size() > 1) {
+      most = numbers / 2;
+      continue;
+    }
+    SLUICE_TRY(started);
+    for (size_t i = figures.texts; i < end; ++i)
+      figures.tokens += std::exchange(texts[i].ids, {}).size();
+    size_t taken = 0, at = 0;
     for (bool done = false; !done;) {
       if (interrupted_by() != 0) session.cancel();
       SLUICE_ASSIGN(const Event event, next_event(engine));
       done = event.kind == Event::Kind::done;
-      for (; figures.texts < first + session.vectors_done(); ++figures.texts)
-        SLUICE_TRY(
-            take(figures.texts, session.vectors().subspan((figures.texts - first) * width, width)));
+      for (; taken < session.texts_done(); at += sizes[taken++], ++figures.texts)
+        SLUICE_TRY(take(figures.texts, (session.*work.given)().subspan(at, sizes[taken])));
       if (done && event.finish == Finish::aborted) return fail(Code::aborted, "ended by a signal");
       progress.show(figures.texts, session.prompt_progress());
     }
@@ -154,8 +168,18 @@ Result<VectorFigures> make_vectors(
   return figures;
 }
 
-std::string figures_line(const Engine& engine, const VectorOptions& options,
-                         const VectorFigures& figures, size_t dimensions) {
+Result<TextFigures> make_vectors(
+    Engine& engine, const VectorOptions& options, std::vector<VectorText> texts,
+    const std::function<Status(size_t text, std::span<const float> vector)>& take) {
+  const auto start = [&](Session& session, std::vector<std::vector<TokenId>> ids) {
+    return session.start_vectors(std::move(ids), pooling_of(engine, options));
+  };
+  const auto width = static_cast<size_t>(engine.vector_width());
+  return compute_texts(engine, {start, &Session::vectors, [width](size_t) { return width; }},
+                       std::move(texts), take);
+}
+
+std::string figures_line(const Engine& engine, const TextFigures& figures, std::string_view given) {
   const auto rate = [&](uint64_t n) {
     return static_cast<double>(n) / std::max(figures.seconds, 1e-9);
   };
@@ -163,13 +187,19 @@ std::string figures_line(const Engine& engine, const VectorOptions& options,
   return concat("sluice: ", counted(figures.texts, "text"), ", ", counted(figures.tokens, "token"),
                 format(" in %.2f s: %.1f texts/s, %.0f tokens/s", figures.seconds,
                        rate(figures.texts), rate(figures.tokens)),
-                "\nsluice: vectors of ", counted(dimensions, "number"), ", pooling ",
-                pooling_name(pooling_of(engine, options)), "; ", stats.kernels, " kernels, ",
+                "\nsluice: ", given, "; ", stats.kernels, " kernels, ",
                 counted(static_cast<uint64_t>(stats.threads), "thread"), ", ",
                 human_bytes(stats.resident_bytes), " of weights and state held\n",
                 stats.reread_bytes == 0 ? ""
                                         : concat("sluice: ", human_bytes(stats.reread_bytes),
                                                  " of weights read again\n"));
+}
+
+std::string figures_line(const Engine& engine, const VectorOptions& options,
+                         const TextFigures& figures, size_t dimensions) {
+  return figures_line(engine, figures,
+                      concat("vectors of ", counted(dimensions, "number"), ", pooling ",
+                             pooling_name(pooling_of(engine, options))));
 }
 
 }  // namespace sluice::cli

@@ -85,6 +85,28 @@ struct Url {
   }
 };
 
+// Encodes in the path and the query what a browser's URL() encodes, so that the library makes the
+// same addresses.
+std::string encoded_url(const std::string& text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  // curl takes any number of slashes behind the scheme; "://" may stand in a query.
+  const size_t host = text.find_first_not_of('/', text.find(':') + 1);
+  const size_t path = text.find_first_of("/?#", host);
+  const size_t query = text.find_first_of("?#", path);
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::string_view special = i < query ? "\"<>`{}" : "\"<>'";
+    const bool plain = byte > ' ' && byte < 0x7f && special.find(text[i]) == special.npos;
+    if (i < path || plain) {
+      out += text[i];
+    } else {
+      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return out;
+}
+
 Result<Url> parse_url(const std::string& text) {
   const auto refuse = [&](std::string_view problem) {
     return fail(Code::invalid_argument, "the address ", printable(text, kShown), " ", problem);
@@ -93,7 +115,7 @@ Result<Url> parse_url(const std::string& text) {
   if (std::ranges::any_of(text, is_control)) return refuse("has control characters in it");
   const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), curl_url_cleanup);
   const CURLUcode wrong =
-      curl_url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_URLENCODE | CURLU_DISALLOW_USER);
+      curl_url_set(url.get(), CURLUPART_URL, encoded_url(text).c_str(), CURLU_DISALLOW_USER);
   if (wrong == CURLUE_USER_NOT_ALLOWED) {
     return fail(Code::invalid_argument,
                 "the address has a user name or a password in it, which the cache would keep; "
@@ -245,7 +267,7 @@ std::string hub_file(const std::string& hub, const Address& of, std::string_view
 
 std::string hub_name(const std::string& hub, const Address& of) {
   return concat(hub, "/", of.owner, "/", of.repo, "@", of.revision, ":",
-                of.path.empty() ? concat(of.folder, of.type) : of.path);
+                of.path.empty() ? concat(of.folder, upper(of.type)) : of.path);
 }
 
 std::string file_name(std::string_view url) {

@@ -46,7 +46,8 @@ Result<std::string> hub_origin(const char* endpoint);
 Result<Address> parse_address(std::string_view text, const std::string& hub);
 // The address of a hub's file.
 std::string hub_file(const std::string& hub, const Address& of, std::string_view path);
-// The name under which the cache finds what the hub chose: HUB/OWNER/REPO@REVISION:SELECTOR.
+// The name under which the cache finds what the hub chose: HUB/OWNER/REPO@REVISION:SELECTOR, a type
+// in capital letters. The web library has the same.
 std::string hub_name(const std::string& hub, const Address& of);
 // The last part of the address's path, decoded: "model.gguf".
 std::string file_name(std::string_view url);

@@ -43,17 +43,15 @@ bool is_there(const EntryPaths& paths) {
                              [&](const std::string& path) { return fs::exists(path, error); });
 }
 
-Cached describe(const std::string& directory, const std::string& key) {
+// `has_holders`: of its lock, see locks_with_holders().
+Cached describe(const std::string& directory, const std::string& key, bool has_holders = true) {
   const EntryPaths paths(directory, key);
   Cached entry;
   entry.key = key;
   entry.packed = packed_bytes(paths);
   std::error_code missing;
   entry.path = fs::exists(paths.data, missing) ? paths.data : paths.part;
-  if (fs::exists(paths.lock, missing)) {
-    const auto lock = Lock::try_take(paths.lock, Hold::exclusive);
-    entry.in_use = lock && !*lock;
-  }
+  entry.in_use = Lock::is_held(paths.lock, has_holders);
   const auto journal = load(paths.journal);
   if (!journal) {
     entry.unreadable = journal.error().message;
@@ -148,9 +146,10 @@ Result<std::vector<Cached>> list_cache(const std::string& directory) {
     return fail(Code::download_failed, "can't list ", printable(directory, kMaxShownPath), ": ",
                 error.message());
   }
+  const auto held = locks_with_holders(directory);
   std::vector<Cached> entries;
   for (const std::string& key : keys) {
-    Cached entry = describe(directory, key);
+    Cached entry = describe(directory, key, held.contains(key + ".lock"));
     if (!remove_if_empty(directory, entry)) entries.push_back(std::move(entry));
   }
   std::ranges::sort(entries, [](const Cached& a, const Cached& b) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <deque>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/format.h"
@@ -67,14 +69,19 @@ void say(const Settings& settings, const std::string& text) {
   if (settings.note) settings.note(text);
 }
 
-// Waits for a lock, and reports it as progress.
-Result<Lock> take_lock(const Settings& settings, const std::string& path, Hold hold) {
-  bool said = false;
-  return Lock::take(path, hold, [&] {
-    if (!std::exchange(said, true))
-      say(settings, "another process is downloading this model; waiting for it");
-  });
-}
+// Says once why it waits.
+class WaitNote {
+ public:
+  explicit WaitNote(const Settings& settings) : settings_(settings) {}
+  void operator()() {
+    if (!std::exchange(said_, true))
+      say(settings_, "another process is downloading this model; waiting for it");
+  }
+
+ private:
+  const Settings& settings_;
+  bool said_ = false;
+};
 
 std::string without_query(const std::string& url) { return url.substr(0, url.find('?')); }
 
@@ -106,18 +113,32 @@ class Obtain {
 
   Result<PulledFile> run(std::vector<Lock>& locks) {
     const EntryPaths paths(settings_.directory, key_of(url_));
-    if (!wish_.refresh) {
-      SLUICE_ASSIGN(Lock lock, take_lock(settings_, paths.lock, Hold::shared));
-      SLUICE_ASSIGN(auto file, BlockFile::open_to_read(settings_.directory, url_));
-      SLUICE_ASSIGN(const bool good, is_good(file));
-      if (good) {
-        locks.push_back(std::move(lock));
-        return result(*file);
+    WaitNote waiting(settings_);
+    std::optional<Lock> held;
+    while (!held) {
+      bool whole = false;
+      if (!wish_.refresh) {
+        SLUICE_ASSIGN(Lock lock, Lock::take(paths.lock, Hold::shared, std::ref(waiting)));
+        SLUICE_ASSIGN(auto file, BlockFile::open_to_read(settings_.directory, url_));
+        SLUICE_ASSIGN(const bool good, is_good(file));
+        if (good) {
+          locks.push_back(std::move(lock));
+          return result(*file);
+        }
+        if (model_.kept_only && (!file || !file->complete()))
+          return not_whole(file ? &*file : nullptr);
+        whole = file && file->finished();
       }
-      if (model_.kept_only && (!file || !file->complete()))
-        return not_whole(file ? &*file : nullptr);
+      SLUICE_ASSIGN(held, Lock::try_take(paths.lock, Hold::exclusive));
+      if (held) break;
+      Lock::pause(std::ref(waiting));
+      // Another process that completes the file may use it for hours. But one that is whole and
+      // isn't good isn't read again and again.
+      if (whole) {
+        SLUICE_ASSIGN(held, Lock::take(paths.lock, Hold::exclusive, std::ref(waiting)));
+      }
     }
-    SLUICE_ASSIGN(Lock lock, take_lock(settings_, paths.lock, Hold::exclusive));
+    Lock lock = std::move(*held);
     SLUICE_ASSIGN(BlockFile file, BlockFile::open_to_write(settings_.directory, url_));
     if (wish_.refresh && file.complete()) {
       SLUICE_ASSIGN(const bool current, is_current(file));

@@ -16,6 +16,13 @@ inline std::string lower(std::string_view text) {
   return out;
 }
 
+// With capital ASCII letters.
+inline std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return out;
+}
+
 // Without white space at the ends.
 inline std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");

@@ -34,8 +34,8 @@ std::unique_ptr<LineReader> edited_lines(int descriptor, const std::vector<std::
 // Lines as the terminal gives them. Prompts go to `descriptor`; -1: there are none.
 std::unique_ptr<LineReader> plain_lines(int descriptor);
 
-// Waits for standard input or a noted signal. Appends the input to `bytes`. False: the input has
-// ended.
-bool wait_for_input(std::string& bytes);
+// Waits for standard input or a noted signal, at most so many milliseconds unless they are
+// negative. Appends the input to `bytes`. False: the input has ended.
+bool wait_for_input(std::string& bytes, int timeout_ms = -1);
 
 }  // namespace sluice::terminal

@@ -57,9 +57,9 @@ std::unique_ptr<LineReader> plain_lines(int descriptor) {
   return std::make_unique<PlainLines>(descriptor);
 }
 
-bool wait_for_input(std::string& bytes) {
+bool wait_for_input(std::string& bytes, int timeout_ms) {
   pollfd ready[2] = {{STDIN_FILENO, POLLIN, 0}, {wake_descriptor(), POLLIN, 0}};
-  if (::poll(ready, 2, -1) < 0) return errno == EINTR;
+  if (::poll(ready, 2, timeout_ms) < 0) return errno == EINTR;
   if (ready[1].revents != 0) drain_wake();
   if (ready[0].revents == 0) return true;
   char block[4096];

@@ -12,13 +12,14 @@
 #include "terminal/turns.h"
 
 namespace sluice::terminal {
-namespace {
 
 bool obeys_escapes(int descriptor) {
   const char* no_color = std::getenv("NO_COLOR");
   return isatty(descriptor) == 1 && !cli::terminal_is_dumb() &&
          (no_color == nullptr || *no_color == '\0');
 }
+
+namespace {
 
 std::string faint(std::string_view text, bool styled) {
   return styled ? concat("\033[2m", text, "\033[0m") : std::string(text);

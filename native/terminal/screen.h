@@ -12,6 +12,9 @@
 
 namespace sluice::terminal {
 
+// A terminal whose texts may be bold or faint: it obeys escapes, and NO_COLOR isn't set.
+bool obeys_escapes(int descriptor);
+
 // Writes answers and events to standard output, all else to standard error. When a pipe or a
 // terminal was closed, it writes nothing more, and gone() is true.
 class Screen {

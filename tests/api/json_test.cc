@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 
 #include "api/inspect.h"
@@ -48,6 +51,57 @@ TEST(EventJson, HostileTextAndNumbersAreStillJson) {
   EXPECT_TRUE(json["logprob"].is_null());
   EXPECT_TRUE(json["top"][0][1].is_null());
   EXPECT_NE(json["text"].get<std::string>().find("\xef\xbf\xbd"), std::string::npos);
+}
+
+// The bits of a float, as a reader of JSON in doubles gets it.
+uint32_t bits(const Json& number) {
+  return std::bit_cast<uint32_t>(static_cast<float>(number.get<double>()));
+}
+
+TEST(EventJson, RawLogitsComeLast) {
+  Event event;
+  event.kind = Event::Kind::token;
+  event.id = 1;
+  event.reasoning = true;
+  event.raw =
+      RawLogits{.log_sum = 10.5, .entropy = 0.1, .draws = UINT64_MAX, .best = {{7, 3}, {2, -0.1f}}};
+  EXPECT_EQ(event_json(event, Stats()),
+            R"({"event":"token","id":1,"text":"","logprob":0.0,"reasoning":true,)"
+            R"("raw":{"logSum":10.5,"entropy":0.1,"draws":18446744073709551615,)"
+            R"("best":[[7,3.0],[2,-0.1]]}})");
+  event.raw = RawLogits{.best = {{1, -std::numeric_limits<float>::infinity()}}};
+  EXPECT_TRUE(parsed(event_json(event, Stats()))["raw"]["best"][0][1].is_null());
+  event.raw->best.clear();
+  EXPECT_EQ(parsed(event_json(event, Stats()))["raw"]["best"], Json::array());
+  event.kind = Event::Kind::working;
+  EXPECT_EQ(event_json(event, Stats()), R"({"event":"working"})");
+}
+
+TEST(EventJson, RawLogitsReadBackToTheSameBits) {
+  std::mt19937 random(1);
+  Event event;
+  event.kind = Event::Kind::token;
+  event.raw.emplace();
+  for (int i = 0; i < 20000; ++i) {
+    // All exponents, and those that logits have.
+    const auto any = std::bit_cast<float>(static_cast<uint32_t>(random()));
+    const float usual = static_cast<float>(static_cast<int32_t>(random())) * 0x1p-25f;
+    for (const float value : {any, usual})
+      if (std::isfinite(value)) event.raw->best.emplace_back(i, value);
+  }
+  for (const float value : {0.f, -0.f, 1.f, -1.f, 10.f, 99999.99f, 1e5f, 123456.f, 999999.94f, 1e6f,
+                            1e-3f, 0x1p-149f, 0x1.fffffep127f, 0.000999999931f, 16777216.f})
+    event.raw->best.emplace_back(-1, value);
+  event.raw->log_sum = 1.0 / 3;
+  event.raw->entropy = 0x1.23456789abcdep-7;
+  const Json raw = parsed(event_json(event, Stats()))["raw"];
+  ASSERT_EQ(raw["best"].size(), event.raw->best.size());
+  for (size_t i = 0; i < event.raw->best.size(); ++i) {
+    const float value = event.raw->best[i].second;
+    EXPECT_EQ(bits(raw["best"][i][1]), std::bit_cast<uint32_t>(value)) << value;
+  }
+  EXPECT_EQ(raw["logSum"].get<double>(), event.raw->log_sum);
+  EXPECT_EQ(raw["entropy"].get<double>(), event.raw->entropy);
 }
 
 TEST(EventJson, DoneCarriesTheStats) {

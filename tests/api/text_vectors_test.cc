@@ -126,11 +126,31 @@ TEST(EmbeddingPrompts, AreThoseOfTheFamily) {
   const char* const passages = "Represent this sentence for searching relevant passages: ";
   expect(prompts_of("nomic-bert", "nomic-embed-text-v1.5"), "search_query: ", "search_document: ");
   expect(prompts_of("nomic-bert", "Snowflake Arctic Embed M Long"), passages, "");
+  for (const char* name :
+       {"Snowflake Arctic Embed Xs", "snowflake-arctic-embed-l", "Snowflake Arctic Embed M v1.5"})
+    expect(prompts_of("bert", name), passages, "");
   expect(prompts_of("bert", "snowflake-arctic-embed-m-v2.0"), "query: ", "");
+  expect(prompts_of("bert", "Snowflake Arctic Embed L v2.0"), "query: ", "");
   expect(prompts_of("bert", "Bge Small En v1.5"), passages, "");
+  expect(prompts_of("bert", "bge-large-en"), passages, "");
+  expect(prompts_of("bert", "Bge Base Zh v1.5"), "为这个句子生成表示以用于检索相关文章：", "");
+  expect(prompts_of("llama", "Bge En Icl"), "", "");  // wants examples in its prompt
   expect(prompts_of("bert", "Mxbai Embed Large v1"), passages, "");
+  expect(prompts_of("bert", "mxbai-embed-2d-large-v1"), passages, "");
+  expect(prompts_of("bert", "UAE-Large-V1"), passages, "");
+  const char* const code = "Represent this query for searching relevant code: ";
+  expect(prompts_of("nomic-bert", "CodeRankEmbed"), code, "");
+  expect(prompts_of("nomic-bert", "SweRankEmbed Small"), code, "");
+  expect(prompts_of("qwen2", "Nomic Embed Code"), code, "");
+  const char* const instruct =
+      "Instruct: Given a web search query, retrieve relevant passages that answer the query\n"
+      "Query: ";
+  expect(prompts_of("bert", "Multilingual E5 Large Instruct"), instruct, "");
+  expect(prompts_of("llama", "E5 Mistral 7b Instruct"), instruct, "");
+  expect(prompts_of("llama", "SFR Embedding Mistral"), instruct, "");
   expect(prompts_of("bert", "E5 Small v2"), "query: ", "passage: ");
   expect(prompts_of("bert", "model", "e5-base"), "query: ", "passage: ");
+  expect(prompts_of("bert", "multilingual-e5-small"), "query: ", "passage: ");
   expect(prompts_of("modern-bert", "Modernbert Embed Base"), "search_query: ", "search_document: ");
   expect(prompts_of("gemma-embedding", "Embeddinggemma 300m"),
          "task: search result | query: ", "title: none | text: ");
@@ -139,8 +159,11 @@ TEST(EmbeddingPrompts, AreThoseOfTheFamily) {
          "Query:",
          "");
   expect(prompts_of("lfm2", "LFM2.5-Embedding-350M"), "query: ", "document: ");
-  for (const char* name : {"all-MiniLM-L6-v2", "bge-m3", "granite-embedding-small-english-r2", "",
-                           "  ", "be5 smalle5", "\xff\xfe"})
+  expect(prompts_of("qwen3", "Jina Embeddings v5 Text Small Retrieval"), "Query: ", "Document: ");
+  for (const char* name :
+       {"all-MiniLM-L6-v2", "multi-qa-MiniLM-L6-cos-v1", "paraphrase-multilingual-MiniLM-L12-v2",
+        "gte-large", "gte-modernbert-base", "bge-m3", "granite-embedding-small-english-r2",
+        "mxbai-embed-xsmall-v1", "", "  ", "be5 smalle5", "\xff\xfe"})
     expect(prompts_of("bert", name), "", "");
   expect(prompts_of("qwen3", "Qwen3 0.6B"), "", "");
   expect(prompts_of("", ""), "", "");

@@ -67,15 +67,15 @@ export function logprob_of(token) {
 const zeros = (...shape) => [shape, new Float32Array(shape.reduce((a, b) => a * b))];
 const ones = (n) => [[n], new Float32Array(n).fill(1)];
 
-/** {file: bytes} of the folder. `head`: with the head for masked words. */
-function files_of(head, pooling) {
+/** {file: bytes} of the folder. `head`: with the head for masked words; `positions`: tokens of the longest text. */
+function files_of(head, pooling, positions) {
   const model = head ? 'bert.' : '';
   const tensors = {
     [`${model}embeddings.word_embeddings.weight`]: [
       [TOKENS.length, WIDTH],
       Float32Array.from(ROWS.flat()),
     ],
-    [`${model}embeddings.position_embeddings.weight`]: zeros(24, WIDTH),
+    [`${model}embeddings.position_embeddings.weight`]: zeros(positions, WIDTH),
     [`${model}embeddings.token_type_embeddings.weight`]: zeros(2, WIDTH),
   };
   const linear = (name) => {
@@ -109,7 +109,7 @@ function files_of(head, pooling) {
       intermediate_size: WIDTH,
       num_hidden_layers: 1,
       num_attention_heads: 2,
-      max_position_embeddings: 24,
+      max_position_embeddings: positions,
       type_vocab_size: 2,
       hidden_act: 'gelu',
       layer_norm_eps: 1e-12,
@@ -161,10 +161,10 @@ function files_of(head, pooling) {
 }
 
 /** Makes such a folder; returns its path. `pooling`: cls_token, mean_tokens, ..; `more`: {file: text} besides. */
-export function bert_folder({ head = true, pooling = undefined, more = {} } = {}) {
+export function bert_folder({ head = true, pooling = undefined, positions = 24, more = {} } = {}) {
   const folder = join(temporaryDirectory(), 'tiny-bert');
   mkdirSync(join(folder, '1_Pooling'), { recursive: true });
-  for (const [file, bytes] of Object.entries({ ...files_of(head, pooling), ...more }))
+  for (const [file, bytes] of Object.entries({ ...files_of(head, pooling, positions), ...more }))
     writeFileSync(join(folder, file), bytes);
   return folder;
 }

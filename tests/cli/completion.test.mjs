@@ -208,6 +208,7 @@ describe('sluice completion and sluice man', () => {
       'tokenize',
       'template',
       'logits',
+      'probe',
       'imatrix',
       'bench',
       'edit',

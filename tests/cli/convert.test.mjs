@@ -5,13 +5,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { bert_folder } from './bert-folder.mjs';
-import { events, optional, sluice, temporaryDirectory } from './helpers.mjs';
+import { events, optional, shell, sluice, temporaryDirectory } from './helpers.mjs';
 
 const width = 32;
 const layers = 1;
@@ -156,6 +157,18 @@ describe('sluice convert', () => {
     assert.equal(status, 0, err);
     assert.match(out, /; try: sluice fill-mask .*masked\.gguf -p TEXT\n$/);
     assert.match(err, /other programs refuse the file/);
+  });
+
+  it('puts names in quotes where it shows a command to type', () => {
+    const to = join(temporaryDirectory(), "it's my model.gguf");
+    const { out } = sluice(['convert', folder(), to]);
+    const [, command] = /; try: (.*)\n$/.exec(out);
+    const typed = shell(`${command.replace('sluice ', '"$SLUICE" ')} -p the -n 1 --temp 0`);
+    assert.equal(typed.status, 0, typed.err);
+    const spaced = join(temporaryDirectory(), 'a folder');
+    renameSync(folder(), spaced);
+    const hint = `; sluice convert '${spaced}' OUT.gguf makes a GGUF file of it`;
+    assert.ok(sluice(['run', spaced, '-p', 'the']).err.includes(hint));
   });
 
   it('tells of it in JSON, and gives the file a name', () => {

@@ -66,6 +66,17 @@ describe('embed', () => {
     const { least } = JSON.parse(sluice(['inspect', bundled, '--json']).out).memory;
     assert.equal(embed(bundled, '-f', file, '--json', '--memory-budget', `${least}`).out, together);
   });
+  it('more texts than a budget has room for are computed in groups', () => {
+    const lines = temporary('many-dogs.txt', 'The dog ran home.\nParis\n'.repeat(10_000));
+    const { least } = JSON.parse(sluice(['inspect', model, '--json']).out).memory;
+    const npy = (name, ...args) => {
+      const path = join(temporaryDirectory(), name);
+      const { status, err } = embed(model, '-f', lines, '--npy', path, ...args);
+      assert.equal(status, 0, err);
+      return readFileSync(path);
+    };
+    assert.ok(npy('least.npy', '--memory-budget', `${least}`).equals(npy('whole.npy')));
+  });
   it('--json has tokens, the vector and its length; the numbers read back to the same f32', () => {
     const { out } = embed(model, '-p', 'The dog ran home.', '--json');
     const { tokens, embedding, norm, ...rest } = JSON.parse(out);
@@ -225,6 +236,35 @@ describe('embed', () => {
     assert.match(
       error_of(short).message,
       /a larger context with -c N \(this model was trained for up to 24\)/,
+    );
+  });
+  it('texts may be as long as the model allows; beyond 4096 tokens the memory is not planned for', () => {
+    const long = bert({ head: false, positions: 6000 });
+    const { memory } = JSON.parse(sluice(['inspect', long, '--json']).out);
+    assert.deepEqual([memory.contextSize, memory.plannedTokens], [6000, 4096]);
+    assert.match(
+      sluice(['inspect', long]).out,
+      /\nMemory to run it with texts of up to 4096 tokens; longer ones, up to 6000, take more\n/,
+    );
+    assert.match(
+      sluice(['inspect', long, '-c', '5000']).out,
+      /\nMemory to run it with texts of up to 5000 tokens\n/,
+    );
+    const dogs = (n) => temporary(`dogs-${n}.txt`, `${'dog '.repeat(n)}\n`);
+    const vector = unit(vector_of(Array.from({ length: 5000 }, () => 'dog')));
+    close(vectors(long, '-f', dogs(5000))[0], vector);
+    const budget = ['--memory-budget', `${memory.total}`];
+    const tight = embed(long, '-f', dogs(5000), ...budget, '--json');
+    assert.equal(error_of(tight).code, 'out_of_memory');
+    assert.match(
+      error_of(tight).message,
+      /a vector of a text of 5002 tokens needs .* more, but of/,
+    );
+    close(vectors(long, '-f', dogs(4094), ...budget)[0], vector, 1e-3);
+    const { message } = error_of(embed(long, '-f', dogs(6000), '--json'));
+    assert.match(
+      message,
+      /line 1 has 6002 tokens, but the context has 6000; shorten it or cut it with --truncate$/,
     );
   });
   it('wrong usage is refused with status 2', () => {

@@ -42,6 +42,15 @@ describe('sluice models', () => {
     for (const line of out.split('\n')) assert.ok([...line].length <= 80, line);
     assert.match(out, /\d+ MB, (fits|doesn't fit)/);
     assert.doesNotMatch(out, /download \d|null|licence: \n/);
+    // Models that write no text have no speed of writing, and another command.
+    for (const { id, kind } of shelf) {
+      const [, entry] = new RegExp(`^${id}\n((?:  .*\n)+)`, 'm').exec(out);
+      assert.equal(/tokens\/s/.test(entry), kind === 'chat' && !/from the disk/.test(entry), id);
+    }
+    assert.match(
+      out,
+      /^sluice chat NAME talks with one\.\nsluice similar NAME -p QUERY -f FILE finds lines, /m,
+    );
     assert.equal(hub.api.counts.api, asked);
     assert.deepEqual(entries(env), []);
   });
@@ -58,6 +67,8 @@ describe('sluice models', () => {
       assert.equal(one.cached, 'no');
       assert.equal(one.downloadSeconds, null);
       assert.ok(one.tokensPerSecond === null || one.tokensPerSecond[0] < one.tokensPerSecond[1]);
+      const { kind } = shelf.find(({ id }) => id === one.id);
+      if (kind === 'embedding') assert.equal(one.tokensPerSecond, null);
     }
   });
   it('tells what this device has learned, and what is in the cache', async () => {
@@ -70,7 +81,8 @@ describe('sluice models', () => {
       assert.equal(one.cached, one.id === free.id ? 'whole' : 'no');
       const { bytes } = shelf.find(({ id }) => id === one.id).files[0];
       assert.equal(one.downloadSeconds, one.id === free.id ? null : bytes / 1e7);
-      if (one.fits === 'whole')
+      const { kind } = shelf.find(({ id }) => id === one.id);
+      if (one.fits === 'whole' && kind === 'chat')
         assert.deepEqual(one.tokensPerSecond, [(0.75 * 1e10) / bytes, (1.1 * 1e10) / bytes]);
     }
     const { out } = sluice(['models'], { env });

@@ -117,6 +117,11 @@ describe('similar', () => {
     refused(2, [model, '-p', 'dog'], /no texts; name a file of them with -f/);
     refused(
       2,
+      [model, 'dog', '-f', 'a.txt', '-f', file],
+      /-f is given twice, with a\.txt and .*lines\.txt; write the texts into one file/,
+    );
+    refused(
+      2,
       [model, '-p', 'dog', file],
       /two prompts, but .*lines\.txt is a file; -f reads it; see/,
     );

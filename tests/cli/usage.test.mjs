@@ -24,9 +24,12 @@ const options = {
     '--tokens',
     '--special',
     '--top-logprobs',
+    '--trace',
+    '--watch',
     '--json',
     '-q',
   ],
+  replay: ['FILE', '--top', '--speed', '--json', '--temp', '--top-k', '--seed'],
   chat: [
     ...[
       '-m',
@@ -54,12 +57,19 @@ const options = {
     '--tokens',
     '--top',
     '--hash',
+    '--npy',
+    '--all',
+    '--reference',
     '-t',
     '-c',
     '--batch',
     '--kv-type',
     '--memory-budget',
     '--json',
+  ],
+  probe: [
+    ...['-m', '--stimuli', '--out', '--positions', '--layers', '--at', '--special', '--truncate'],
+    ...['-c', '-t', '--memory-budget', '--json', '-q'],
   ],
   imatrix: [
     '-m',
@@ -80,13 +90,15 @@ const options = {
   models: ['--json'],
 };
 for (const command of [
-  ...['run', 'chat', 'inspect', 'tokenize', 'logits', 'imatrix', 'bench', 'edit', 'diff', 'pull'],
+  ...['run', 'chat', 'inspect', 'tokenize', 'logits', 'probe', 'imatrix', 'bench', 'edit', 'diff'],
+  'pull',
 ])
   options[command].push(
     ...['--sha256', '--refresh', '--accept-terms', '--retry-timeout', '--stall-timeout'],
   );
 /** The first arguments of each command that takes no MODEL. */
 const first = {
+  replay: 'FILE \\[',
   edit: 'IN \\(OUT \\| --in-place\\) ',
   imatrix: 'MODEL OUT ',
   diff: 'A B ',

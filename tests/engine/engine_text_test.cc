@@ -119,6 +119,49 @@ TEST(Text, EventsCarryTheBestTokens) {
   EXPECT_TRUE(generate(*engine, kTextIds, options).tokens[0].top.empty());
 }
 
+// What each token was chosen from, against the logits of the same position, computed anew.
+TEST(Text, EventsCarryWhatTheyWereChosenFrom) {
+  const auto engine = tiny_engine();
+  GenerateOptions options;
+  options.max_tokens = 6;
+  options.seed = 5;
+  options.trace = 20;
+  for (const float xtc : {0.f, 0.5f}) {  // it draws another number for each token
+    options.xtc_probability = xtc;
+    const Generated got = generate(*engine, kTextIds, options);
+    ASSERT_EQ(got.tokens.size(), 6u);
+    std::vector<TokenId> so_far = kTextIds;
+    uint64_t draws = 0;
+    for (const Event& event : got.tokens) {
+      ASSERT_TRUE(event.raw.has_value());
+      EXPECT_EQ(event.raw->draws, draws);
+      draws += xtc > 0 ? 2 : 1;
+      hash_of(*engine, so_far);
+      const std::span<const float> logits = engine->session().logits();
+      double sum = 0, entropy = 0;
+      for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
+      for (const float logit : logits) {
+        const double p = std::exp(static_cast<double>(logit)) / sum;
+        entropy -= p * std::log(p);
+      }
+      EXPECT_NEAR(event.raw->log_sum, std::log(sum), 1e-5);
+      EXPECT_NEAR(event.raw->entropy, entropy, 1e-5);
+      ASSERT_EQ(event.raw->best.size(), 20u);
+      const auto top = top_logprobs(logits, 20);
+      for (size_t i = 0; i < 20; ++i) {
+        EXPECT_EQ(event.raw->best[i].first, top[i].first);
+        EXPECT_EQ(event.raw->best[i].second, logits[static_cast<size_t>(top[i].first)]);
+      }
+      EXPECT_EQ(event.logprob, static_cast<float>(static_cast<double>(
+                                   logits[static_cast<size_t>(event.id)] - event.raw->log_sum)));
+      so_far.push_back(event.id);
+    }
+  }
+  options.trace = 0;
+  for (const Event& event : generate(*engine, kTextIds, options).tokens)
+    EXPECT_FALSE(event.raw.has_value());
+}
+
 TEST(Text, SpecialTokensCountOnlyWhereAsked) {
   const auto engine = tiny_engine();
   GenerateOptions options = greedy(0);

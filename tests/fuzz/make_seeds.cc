@@ -292,7 +292,7 @@ int main(int argc, char** argv) {
   write(
       json, "generate",
       R"({"maxTokens":10,"temperature":0.8,"topK":40,"topP":0.95,"minP":0.05,"repeatPenalty":1.1,)"
-      R"("seed":1,"stop":["\n\n","end"],"ignoreEos":false,"special":true,"topLogprobs":5})");
+      R"("seed":1,"stop":["\n\n","end"],"ignoreEos":false,"special":true,"topLogprobs":5,"trace":9})");
   write(
       json, "samplers",
       R"({"topNSigma":1,"typicalP":0.9,"xtcProbability":0.5,"repeatLastN":-1,"presencePenalty":-2,)"

@@ -30,7 +30,7 @@ std::vector<float> vectors_of(Engine& engine, const std::vector<std::vector<Toke
   EXPECT_TRUE(started.has_value()) << started.error().message;
   const auto done = drive_opened(engine, session);
   EXPECT_TRUE(done.has_value()) << done.error().message;
-  EXPECT_EQ(session.vectors_done(), texts.size());
+  EXPECT_EQ(session.texts_done(), texts.size());
   EXPECT_EQ(session.vectors().size(), texts.size() * static_cast<size_t>(engine.vector_width()));
   return {session.vectors().begin(), session.vectors().end()};
 }
@@ -128,6 +128,113 @@ TEST(Encoders, SeeBothWays) {
     others = ids;
     others.front() = (others.front() + 1) % 500;
     EXPECT_NE(vectors_of(*engine, {others}, Pooling::last), last) << name;
+  }
+}
+
+// --- long texts and memory -------------------------------------------------------------
+
+std::string refusal_of(Session& session, std::vector<TokenId> text, Code code) {
+  const Status status = session.start_vectors({std::move(text)}, Pooling::none);
+  EXPECT_FALSE(status.has_value());
+  if (status.has_value()) return "";
+  EXPECT_EQ(code_name(status.error().code), code_name(code));
+  return status.error().message;
+}
+
+// Without a context in the options a model that writes no text takes texts as long as it allows.
+// Its plan has 4096 tokens; what a longer text takes is checked when it comes.
+TEST(Encoders, TakeTextsAsLongAsTheModelAllows) {
+  TinyModel model = tiny_model_named("nomic-bert-f32");
+  model.context = 8192;
+  model.n_layers = 1;
+  model.n_heads = model.n_kv_heads = 2;
+  model.n_embd = 32;
+  const std::string bytes = build_tiny_model(model);
+  constexpr size_t kPlanned = 4096, kLong = 4400;
+  LoadOptions options = with("", 2);
+  options.context_size = kLong;
+  const auto asked = load_bytes(bytes, options);
+  ASSERT_NE(asked, nullptr);
+  EXPECT_EQ(asked->memory_plan().planned_tokens, kLong);
+  options.memory_budget = asked->memory_plan().total();
+  const std::vector<TokenId> text = some_ids(kLong, model.n_vocab);
+  const std::vector<float> expected = vectors_of(*load_bytes(bytes, options), {text});
+
+  options.context_size = 0;
+  options.memory_budget = 0;
+  const auto engine = load_bytes(bytes, options);
+  ASSERT_NE(engine, nullptr);
+  EXPECT_EQ(engine->context_size(), 8192u);
+  EXPECT_EQ(engine->memory_plan().context_size, 8192u);
+  EXPECT_EQ(engine->memory_plan().planned_tokens, kPlanned);
+  EXPECT_LT(engine->memory_plan().total(), asked->memory_plan().total());
+  EXPECT_TRUE(engine->notes().empty());
+  const uint64_t left = engine->memory_left();
+  EXPECT_EQ(vectors_of(*engine, {text, {1}}).size(), 2 * expected.size());
+  EXPECT_EQ(vectors_of(*engine, {text}), expected);
+  // The turns of its positions stay. Those of 4096 are planned for.
+  EXPECT_EQ(left - engine->memory_left(),
+            engine->session().held_bytes() + RopeTable::bytes(model.head_dim, 2 * 256));
+  EXPECT_NE(refusal_of(engine->session(), some_ids(8193, model.n_vocab), Code::context_full)
+                .find("the context holds 8192"),
+            std::string::npos);
+
+  options.memory_budget = engine->memory_plan().total();
+  const auto tight = load_bytes(bytes, options);
+  ASSERT_NE(tight, nullptr);
+  EXPECT_EQ(tight->context_size(), 8192u);
+  vectors_of(*tight, {some_ids(kPlanned, model.n_vocab)});
+  EXPECT_LE(tight->stats().resident_bytes, options.memory_budget);
+  EXPECT_NE(refusal_of(tight->session(), text, Code::out_of_memory)
+                .find("a vector of a text of 4400 tokens needs "),
+            std::string::npos);
+  Results wanted;
+  wanted.pooling = Pooling::mean;
+  const Status refused = tight->session().start_results(text, 0, wanted);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::out_of_memory);
+}
+
+// The context of a model that writes text is at most 4096, also if its file says how to pool.
+TEST(Encoders, OfTextHaveTheContextOfTheOthers) {
+  TinyModel model = tiny_model_named("qwen3-f32");
+  model.context = 8192;
+  const auto engine = load_bytes(build_tiny_model(model), LoadOptions());
+  ASSERT_NE(engine, nullptr);
+  EXPECT_EQ(engine->context_size(), 4096u);
+  EXPECT_EQ(engine->memory_plan().planned_tokens, 4096u);
+}
+
+// A budget of just the plan has memory for a text that fills the context, and for what dense layers
+// make a vector of.
+TEST(Encoders, KeepToTheMemoryOfThePlan) {
+  for (const char* name : {"bert-q8_0", "modern-bert-f32", "gemma-embedding-f32",
+                           "gemma-embedding-wide-f32", "lfm2-embed-f32", "lfm2-embed-odd-f32"}) {
+    SCOPED_TRACE(name);
+    const TinyModel& model = tiny_model_named(name);
+    const TemporaryFile file(build_tiny_model(model));
+    const auto whole = open_file(file.path(), with("", 2));
+    ASSERT_NE(whole, nullptr);
+    const std::vector<TokenId> text = some_ids(512, model.n_vocab);
+    const std::vector<float> expected = vectors_of(*whole, {text});
+    const MemoryPlan plan = *plan_memory(whole->header(), with("", 2));
+    for (const uint64_t budget : {plan.least, plan.total()}) {
+      LoadOptions options = with("", 2);
+      options.memory_budget = budget;
+      const auto engine = Engine::open(file.path(), options);
+      ASSERT_TRUE(engine.has_value()) << engine.error().message;
+      EXPECT_EQ(vectors_of(**engine, {text}), expected);
+      EXPECT_LE((*engine)->stats().resident_bytes, budget);
+    }
+    // Short texts before it take more places than tokens, but what they take comes back.
+    std::vector<std::vector<TokenId>> texts(40, some_ids(17, model.n_vocab));
+    texts.push_back(text);
+    LoadOptions options = with("", 2);
+    options.memory_budget = plan.total() + 4 * expected.size() * texts.size();
+    const auto engine = Engine::open(file.path(), options);
+    ASSERT_TRUE(engine.has_value()) << engine.error().message;
+    const std::vector<float> vectors = vectors_of(**engine, texts);
+    EXPECT_TRUE(std::ranges::equal(std::span(vectors).last(expected.size()), expected));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "api/json.h"
 #include "make/tiny_models.h"
 #include "support/model_test.h"
+#include "support/sanitized.h"
 
 namespace sluice {
 namespace {
@@ -74,7 +75,8 @@ TEST_P(Hashes, DoNotDependOnHowTheFileCame) {
   ASSERT_NE(whole, nullptr);
   const std::vector<TokenId> ids = some_ids(9, whole->tokenizer().vocab_size());
   const std::string expected = hash_of(*whole, ids);
-  for (const size_t piece : {size_t{1}, size_t{7}, size_t{65536}, size_t{0}}) {
+  // Pieces of three bytes, too, end at every place within a number.
+  for (const size_t piece : {size_t{kSanitized ? 3 : 1}, size_t{7}, size_t{65536}, size_t{0}}) {
     const auto engine = load_bytes(bytes_, with("", 2), piece);
     ASSERT_NE(engine, nullptr);
     EXPECT_EQ(hash_of(*engine, ids), expected) << "in pieces of " << piece;

@@ -77,6 +77,7 @@ TEST(PullAddress, ReadsPagesOfTheHub) {
   EXPECT_EQ(parsed("https://huggingface.co/o/r/").repo, "r");
   const Address typed = parsed("https://hf.co/o/r:Q4_K_M@v1");
   EXPECT_EQ(hub_name(kHub, typed), "https://huggingface.co/o/r@v1:Q4_K_M");
+  EXPECT_EQ(hub_name(kHub, parsed("hf:o/r:q4_k_m@v1")), hub_name(kHub, typed));
   EXPECT_EQ(parsed("https://hf.co/o/r:d/m.gguf").url, file);
   // Another hub: the usual one's addresses go there, too.
   const std::string mirror = "http://localhost:8080";
@@ -89,6 +90,9 @@ TEST(PullAddress, ReadsPagesOfTheHub) {
 TEST(PullAddress, OtherAddressesAreCanonical) {
   EXPECT_EQ(parsed("HTTP://Example.ORG:80/a/../b.gguf?x=1#y").url, "http://example.org/b.gguf?x=1");
   EXPECT_EQ(parsed("https://e.org:8443/m%20.gguf").url, "https://e.org:8443/m%20.gguf");
+  // One slash is enough, and "://" may stand in a query.
+  EXPECT_EQ(parsed("https:/e.org/\xC3\xA4 .gguf?x=\"s://e").url,
+            "https://e.org/%C3%A4%20.gguf?x=%22s://e");
   EXPECT_EQ(parsed("https://huggingface.co/datasets/o/r/resolve/main/x.gguf").on_hub(), false);
   EXPECT_EQ(file_name("http://e.org/a%20b.gguf?c/d"), "a b.gguf");
   EXPECT_EQ(origin_of("https://E.org:443/x"), "https://e.org");

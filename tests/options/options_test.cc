@@ -9,6 +9,7 @@
 #include "api/json.h"
 #include "base/format.h"
 #include "options/rows.h"
+#include "sample/raw_logits.h"
 
 namespace sluice {
 namespace {
@@ -106,7 +107,7 @@ TEST(GenerateOptionsJson, TakesEveryOption) {
   const auto options = generate_options_from_json(
       R"({"maxTokens":5,"temperature":0,"topK":1,"topP":0.5,"minP":0.25,"repeatPenalty":1.5,)"
       R"("seed":18446744073709551615,"stop":["a","\u00e9"],"ignoreEos":true,"special":true,)"
-      R"("topLogprobs":7})");
+      R"("topLogprobs":7,"trace":256})");
   ASSERT_TRUE(options.has_value()) << options.error().message;
   EXPECT_EQ(options->max_tokens, 5);
   EXPECT_EQ(options->temperature, 0.f);
@@ -119,6 +120,7 @@ TEST(GenerateOptionsJson, TakesEveryOption) {
   EXPECT_TRUE(options->ignore_eos);
   EXPECT_TRUE(options->special);
   EXPECT_EQ(options->top_logprobs, 7);
+  EXPECT_EQ(options->trace, kMostRawLogits);
 }
 
 TEST(GenerateOptionsJson, TakesEverySampler) {
@@ -206,6 +208,7 @@ TEST(GenerateOptionsJson, RefusesWithTheReason) {
   EXPECT_NE(generate_error(R"({"stop":{}})").find("list of strings"), std::string::npos);
   EXPECT_NE(generate_error(R"({"ignoreEos":1})").find("true or false"), std::string::npos);
   EXPECT_NE(generate_error(R"({"topLogprobs":101})").find("0 to 100"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"trace":257})").find("0 to 256"), std::string::npos);
   EXPECT_NE(generate_error(R"({"max_tokens":1})").find("unknown option"), std::string::npos);
 }
 

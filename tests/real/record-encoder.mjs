@@ -16,7 +16,8 @@ main(async () => {
   const source = read_json(SOURCE);
   if (source === null) throw new Failure(`${SOURCE} is missing`);
   const texts = source.cases.map(({ text, ids, embedding }) => ({
-    ...{ text, ids },
+    text,
+    ids,
     embedding: embedding.slice(0, NUMBERS),
   }));
   const { folder } = await real_encoder();

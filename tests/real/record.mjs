@@ -23,7 +23,8 @@ main(async () => {
   if (source === null) throw new Failure(`${SOURCE} is missing`);
   const texts = Object.values(source)[0].map(({ text, prompt, tokens, exact }) => ({
     sha256: createHash('sha256').update(text).digest('hex'),
-    ...{ prompt, tokens },
+    prompt,
+    tokens,
     // Each step is [number, best first].
     exact: exact.map(([, best]) => best.slice(0, BEST)),
   }));

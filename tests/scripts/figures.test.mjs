@@ -17,7 +17,9 @@ function rounds() {
       const figures = { prompt_tps: 8 * rate, decode_tps: rate, deep_tps: rate / 2, ...machine };
       all.push({ side: 'native', threads, figures, facts: FACTS });
       all.push({
-        ...{ side: 'chromium', threads, facts: { kernels: 'wasm-simd' } },
+        side: 'chromium',
+        threads,
+        facts: { kernels: 'wasm-simd' },
         figures: { prompt_tps: 2 * rate, decode_tps: rate / 2, load_ms: 100 * round },
       });
     }
@@ -71,7 +73,11 @@ test('without the native side there are rates and no shares', () => {
 
 test('tables hold the figures', () => {
   const result = {
-    ...{ model: 'm.gguf', prompt_tokens: 256, tokens: 32, rounds: 3, depth: 0 },
+    model: 'm.gguf',
+    prompt_tokens: 256,
+    tokens: 32,
+    rounds: 3,
+    depth: 0,
     ...summarize(rounds()),
   };
   const text = text_of(result);

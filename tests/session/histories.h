@@ -6,6 +6,7 @@
 #include <array>
 #include <random>
 
+#include "support/sanitized.h"
 #include "support/session_files.h"
 
 namespace sluice {
@@ -292,7 +293,7 @@ class Histories {
 
 inline void play(const std::string& file, const Setting& setting, uint32_t seed, int steps) {
   Histories histories(file, setting, seed);
-  for (int i = 0; i < steps; ++i) {
+  for (int i = 0; i < rounds(steps); ++i) {
     SCOPED_TRACE(testing::Message()
                  << "window " << setting.window << ", seed " << seed << ", step " << i);
     histories.step();

@@ -206,6 +206,46 @@ TEST(Results, PooledVectorsAreOfTheFinalNorm) {
   EXPECT_TRUE(engine->session().pooled().empty());
 }
 
+// --- tokens that the session has -----------------------------------------------------------------
+
+TEST(Results, DontDependOnWhatTheSessionHas) {
+  std::vector<std::string> files = models();
+  for (const char* name : {"gemma4-f32", "qwen35-f32", "lfm2-odd-f32"})
+    files.push_back(build_tiny_model(tiny_model_named(name)));
+  for (const std::string& bytes : files) {
+    const auto engine = engine_of(bytes);
+    ASSERT_NE(engine, nullptr);
+    const std::vector<TokenId> ids = some_ids(kRowTokens, engine->tokenizer().vocab_size());
+    Results wanted;
+    wanted.logits.chosen = wanted.hidden.chosen = {100, 299};
+    wanted.hidden_layers = {0, 1, engine->progress().layers_total};
+    const Given expected = run(*engine, ids, 0, wanted);
+    const auto reused = [&] { return engine->session().stats().reused_tokens; };
+    EXPECT_EQ(reused(), 0);
+    wanted.reuse = true;
+    // It may go on where a run ended, at 60 tokens.
+    const auto begin = std::span(ids).first(60);
+    for (const int64_t batch : {0, 1, 129}) {
+      run(*engine, {begin.begin(), begin.end()}, 0, {});
+      EXPECT_TRUE(run(*engine, ids, batch, wanted) == expected) << batch;
+      EXPECT_EQ(reused(), 60) << batch;
+      EXPECT_EQ(engine->session().prompt_progress().total, 0);
+      EXPECT_TRUE(std::ranges::equal(engine->session().tokens(), ids));
+    }
+    // Not behind the first position of a result, and not behind tokens that differ.
+    EXPECT_TRUE(run(*engine, ids, 0, wanted) == expected);
+    EXPECT_LE(reused(), 100);
+    std::vector<TokenId> others = ids;
+    others[30] = others[30] == 5 ? 6 : 5;
+    run(*engine, others, 0, {});
+    EXPECT_TRUE(run(*engine, ids, 0, wanted) == expected);
+    EXPECT_LE(reused(), 30);
+    wanted.pooling = Pooling::mean;
+    run(*engine, ids, 0, wanted);
+    EXPECT_EQ(reused(), 0);
+  }
+}
+
 // --- errors and memory ---------------------------------------------------------------------------
 
 TEST(Results, ThatARunDoesntHaveAreRefused) {
@@ -219,12 +259,13 @@ TEST(Results, ThatARunDoesntHaveAreRefused) {
     EXPECT_NE(status.error().message.find(says), std::string::npos) << status.error().message;
   };
   refused({.logits = {false, {9}}}, "of position 9; there are those from 0 to 8");
-  refused({.logits = {false, {3, 3}}}, "of position 3 after position 3");
+  refused({.logits = {false, {3, 3}}},
+          "of position 3; there are those from 0 to 8: name each once");
   refused({.logits = {true, {3}}}, "of all positions and of chosen ones");
-  refused({.hidden = {false, {4, 2}}, .hidden_layers = {0}}, "of position 2 after position 4");
+  refused({.hidden = {false, {4, 2}}, .hidden_layers = {0}}, "of position 2; there");
   refused({.hidden = {true, {}}, .hidden_layers = {-1}}, "of layer -1");
   refused({.hidden = {true, {}}, .hidden_layers = {n_layers + 1}}, "there are those from 0 to ");
-  refused({.hidden = {true, {}}, .hidden_layers = {1, 0}}, "of layer 0 after layer 1");
+  refused({.hidden = {true, {}}, .hidden_layers = {1, 0}}, "of layer 0; there");
   // Nothing at all may be asked for. The tokens are computed.
   run(*engine, ids, 0, {});
   EXPECT_TRUE(std::ranges::equal(engine->session().tokens(), ids));
@@ -284,6 +325,7 @@ TEST(SharedHidden, StatesAgree) {
     const auto engine = open_file(dir + "tiny/" + name, options);
     ASSERT_NE(engine, nullptr) << name;
     ASSERT_EQ(engine->progress().layers_total, model.at("layers").get<int>());
+    const float most = name.contains("gpt2") || name.contains("gemma3") ? 1e-3f : 1e-4f;
     for (const auto& one : model.at("cases")) {
       const auto ids = one.at("ids").get<std::vector<TokenId>>();
       const auto expected = one.at("hidden").get<std::vector<std::vector<float>>>();
@@ -295,7 +337,7 @@ TEST(SharedHidden, StatesAgree) {
       for (size_t l = 0; l < expected.size(); ++l) {
         const auto row = row_of(hidden, l, expected[l].size());
         for (size_t i = 0; i < row.size(); ++i)
-          ASSERT_NEAR(row[i], expected[l][i], 5e-4f)
+          ASSERT_NEAR(row[i], expected[l][i], most)
               << name << ", " << ids.size() << " tokens, layer " << l << ", number " << i;
       }
     }

@@ -81,6 +81,7 @@ TEST(SessionFile, GoesOnWithEverySampler) {
   ASSERT_EQ(all.size(), 40u);
 
   Session session(*engine);
+  EXPECT_EQ(session.answer_begin(), 0u);
   std::vector<TokenId> ids;
   options.max_tokens = 10;
   ids = generate(session, prompt, options).ids();
@@ -89,9 +90,12 @@ TEST(SessionFile, GoesOnWithEverySampler) {
     const auto copy = restored(*engine, saved(*engine, session));
     ASSERT_NE(copy, nullptr);
     ASSERT_TRUE(session.resume(options).has_value());
+    EXPECT_EQ(copy->answer_begin(), prompt.size());
     ASSERT_TRUE(copy->resume(options).has_value());
+    EXPECT_EQ(copy->answer_begin(), prompt.size());
     const std::vector<TokenId> more = finish_run(session).ids();
     EXPECT_EQ(finish_run(*copy).ids(), more);
+    EXPECT_EQ(session.answer_begin(), prompt.size());
     ids.insert(ids.end(), more.begin(), more.end());
   }
   EXPECT_EQ(ids, all);

@@ -32,6 +32,11 @@ inline std::vector<size_t> some_lengths() {
   return lengths;
 }
 
+// The same, of an engine's tokens, none longer than its context.
+inline Texts texts_for(const Engine& engine) {
+  return some_texts(some_lengths(), engine.tokenizer().vocab_size(), engine.context_size());
+}
+
 inline std::vector<float> copy(std::span<const float> all) { return {all.begin(), all.end()}; }
 
 inline std::vector<float> vectors_of(Engine& engine, const Texts& texts,
@@ -47,12 +52,12 @@ inline std::vector<float> vectors_of(Engine& engine, const Texts& texts,
     EXPECT_GE(progress.computed, computed);
     EXPECT_LE(progress.computed, total);
     EXPECT_EQ(progress.total, total);
-    EXPECT_LE(session.vectors_done(), texts.size());
+    EXPECT_LE(session.texts_done(), texts.size());
     computed = progress.computed;
     return true;
   });
   EXPECT_TRUE(done.has_value()) << done.error().message;
-  EXPECT_EQ(session.vectors_done(), texts.size());
+  EXPECT_EQ(session.texts_done(), texts.size());
   EXPECT_EQ(session.vectors().size(), texts.size() * static_cast<size_t>(engine.vector_width()));
   return copy(session.vectors());
 }

@@ -8,10 +8,6 @@ std::unique_ptr<Engine> engine_of(const std::string& name, LoadOptions options =
   return load_bytes(build_tiny_model(tiny_model_named(name)), options);
 }
 
-Texts texts_for(const Engine& engine) {
-  return some_texts(some_lengths(), engine.tokenizer().vocab_size(), engine.context_size());
-}
-
 TEST(Vectors, AreThoseOfATextAlone) {
   for (const std::string name : {"llama-f32", "gemma3-q8_0", "gpt2-f16", "qwen3moe-q8_0",
                                  "gemma4-f16", "lfm2-f16", "qwen35-f16"}) {
@@ -62,14 +58,15 @@ TEST(Vectors, ShareOneReadingOfTheWeights) {
   const auto engine = PlannedEngine::open(
       file.path(), options_of(), {.layer_places = 2, .head_parts = 3, .embedding_rows = 16});
   ASSERT_TRUE(engine.has_value()) << engine.error().message;
-  // How often the first layer is read. The parts of the head aren't, except when nothing runs.
+  // How often the first layer is read. The parts of the head aren't, except when nothing runs:
+  // before the run begins, and after it has ended.
   const auto fills = [&](int64_t batch) {
     const std::vector<SlotView> before = (*engine)->slots();
     EXPECT_TRUE(vectors_of(**engine, texts, Pooling::none, batch) == expected) << batch;
     const std::vector<SlotView> after = (*engine)->slots();
     for (size_t i = before.size() - 3; i < before.size(); ++i) {
       EXPECT_EQ(after[i].kind, SlotView::Kind::head);
-      EXPECT_LE(after[i].fills, before[i].fills + 1);
+      EXPECT_LE(after[i].fills, before[i].fills + 2);
     }
     return after[1].fills - before[1].fills;
   };
@@ -126,7 +123,7 @@ TEST(Vectors, LeaveTheSessionAsItWas) {
   EXPECT_EQ(engine->session().written(), other->session().written());
   EXPECT_GT(engine->session().written().size(), written.size());
   EXPECT_TRUE(engine->session().vectors().empty());
-  EXPECT_EQ(engine->session().vectors_done(), 0u);
+  EXPECT_EQ(engine->session().texts_done(), 0u);
 }
 
 TEST(Vectors, CanBeCancelled) {
@@ -138,11 +135,11 @@ TEST(Vectors, CanBeCancelled) {
   const Status again = session.start_vectors(texts, Pooling::none);
   ASSERT_FALSE(again.has_value());
   EXPECT_EQ(again.error().code, Code::busy);
-  const auto done = drive(session, [&](const Event&) { return session.vectors_done() < 5; });
+  const auto done = drive(session, [&](const Event&) { return session.texts_done() < 5; });
   ASSERT_TRUE(done.has_value());
   EXPECT_EQ(*done, Finish::aborted);
-  EXPECT_GE(session.vectors_done(), 5u);
-  EXPECT_LT(session.vectors_done(), texts.size());
+  EXPECT_GE(session.texts_done(), 5u);
+  EXPECT_LT(session.texts_done(), texts.size());
   EXPECT_TRUE(
       std::ranges::equal(session.vectors(), std::span(expected).first(session.vectors().size())));
   EXPECT_TRUE(vectors_of(*engine, texts, Pooling::none, 300) == expected);
@@ -151,7 +148,7 @@ TEST(Vectors, CanBeCancelled) {
   ASSERT_TRUE(session.step().has_value());
   session.truncate(0);
   EXPECT_FALSE(session.running());
-  EXPECT_EQ(session.vectors_done(), 0u);
+  EXPECT_EQ(session.texts_done(), 0u);
   EXPECT_TRUE(vectors_of(*engine, texts, Pooling::none) == expected);
 }
 
@@ -198,7 +195,7 @@ TEST(Vectors, KeepToTheMemoryOfThePlan) {
                   most = std::max(most, engine->stats().resident_bytes);
                 }).has_value());
     EXPECT_LE(most, engine->memory_plan().total());
-    EXPECT_EQ(session.vectors_done(), texts.size());
+    EXPECT_EQ(session.texts_done(), texts.size());
     options.memory_budget = 0;
     EXPECT_TRUE(copy(session.vectors()) ==
                 vectors_of(*load_bytes(bytes, options), texts, Pooling::mean));
@@ -214,6 +211,35 @@ TEST(Vectors, KeepToTheMemoryOfThePlan) {
   }
 }
 
+// Keys and values of one layer in f32 may be more than those of all layers as a session keeps them.
+TEST(Vectors, KeepToAPlanForThemAlone) {
+  for (const char* name : {"llama-f32", "gemma4-f16", "gemma3-f16", "lfm2-f16", "qwen35-f16"}) {
+    SCOPED_TRACE(name);
+    TinyModel model = tiny_model_named(name);
+    if (model.architecture == "llama") model.n_layers = 1;
+    const TemporaryFile file(build_tiny_model(model));
+    const auto whole = open_file(file.path(), options_of());
+    ASSERT_NE(whole, nullptr);
+    const Texts text = {some_ids(1024, whole->tokenizer().vocab_size())};
+    const std::vector<float> expected = vectors_of(*whole, text);
+    LoadOptions options = options_of();
+    options.kv_type = "q8_0";
+    const uint64_t with_past = plan_memory(whole->header(), options)->kv;
+    options.vectors_only = true;
+    const MemoryPlan plan = *plan_memory(whole->header(), options);
+    if (model.architecture == "llama") {
+      EXPECT_GT(plan.kv, with_past);
+    }
+    for (const uint64_t budget : {plan.least, plan.total()}) {
+      options.memory_budget = budget;
+      const auto engine = Engine::open(file.path(), options);
+      ASSERT_TRUE(engine.has_value()) << engine.error().message;
+      EXPECT_TRUE(vectors_of(**engine, text) == expected);
+      EXPECT_LE((*engine)->stats().resident_bytes, budget);
+    }
+  }
+}
+
 TEST(Vectors, FailIfNumbersOverflow) {
   GgufBuilder file = tiny_model_file(tiny_model_named("llama-f32"));
   auto& norm = file.find_tensor("output_norm.weight");
@@ -226,7 +252,7 @@ TEST(Vectors, FailIfNumbersOverflow) {
     ASSERT_FALSE(done.has_value());
     EXPECT_EQ(done.error().code, Code::bad_file);
     EXPECT_FALSE(engine->session().running());
-    EXPECT_EQ(engine->session().vectors_done(), 0u);
+    EXPECT_EQ(engine->session().texts_done(), 0u);
   }
 }
 

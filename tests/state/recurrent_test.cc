@@ -6,6 +6,7 @@
 #include <random>
 
 #include "state/timeline_rows.h"
+#include "support/sanitized.h"
 #include "support/written_timeline.h"
 
 namespace sluice {
@@ -303,7 +304,7 @@ TEST(Recurrent, HoldsWhatItShouldOverRandomTurns) {
     for (const uint64_t allowance : {kSmall, uint64_t{100'000}, kLarge}) {
       std::vector<Story> stories;
       stories.emplace_back(layers, allowance);
-      for (int step = 0, text = 1; step < 300; ++step, ++text) {
+      for (int step = 0, text = 1; step < rounds(300); ++step, ++text) {
         const auto at = static_cast<size_t>(below(static_cast<int64_t>(stories.size())));
         Story& story = stories[at];
         if (story.timeline.positions() > 3000) go_back(story, below(2000));

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "state/timeline_rows.h"
+#include "support/sanitized.h"
 #include "support/written_timeline.h"
 
 namespace sluice {
@@ -236,7 +237,7 @@ TEST(Windows, HoldWhatTheyShouldOverRandomTurns) {
   for (const uint64_t allowance : {kSmall, uint64_t{400'000}, kLarge}) {
     std::vector<Story> stories;
     stories.emplace_back(allowance);
-    for (int step = 0, text = 1; step < 400; ++step, ++text) {
+    for (int step = 0, text = 1; step < rounds(400); ++step, ++text) {
       const auto at = static_cast<size_t>(below(static_cast<int64_t>(stories.size())));
       Story& story = stories[at];
       if (story.timeline.positions() > 6000) go_back(story, below(3000));

@@ -1,4 +1,4 @@
-// Engines of which a test says what stays in memory, whatever the budget.
+// Engines of which a test says what stays in memory, whatever the budget; and an engine's model.
 #pragma once
 
 #include <memory>
@@ -28,6 +28,7 @@ struct PlannedEngine {
     engine->state_->plan_override = plan;
     return engine;
   }
+  static const Model& model(const Engine& engine) { return *engine.state_->model; }
 };
 
 }  // namespace sluice

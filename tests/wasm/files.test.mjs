@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { FLAVOURS, ROOT, WASM_DIR } from './module.mjs';
+import { FLAVOURS, WASM_DIR } from './module.mjs';
 
 const LIMIT = 923_000;
 
@@ -39,14 +39,3 @@ for (const flavour of FLAVOURS) {
     assert.equal(imports.filter((entry) => entry.kind === 'memory').length, 1);
   });
 }
-
-test('module.d.ts names what bindings.cc exports, and nothing else', () => {
-  const bindings = fs.readFileSync(path.join(ROOT, 'wasm/bindings.cc'), 'utf8');
-  const types = fs.readFileSync(path.join(ROOT, 'wasm/module.d.ts'), 'utf8');
-  const exported = [...bindings.matchAll(/(?:\.|::)function\("(\w+)"/g)].map((match) => match[1]);
-  const typed = [...types.matchAll(/^ {2}(\w+)\(/gm)]
-    .map((match) => match[1])
-    .filter((name) => name !== 'delete');
-  assert.ok(exported.length > 20);
-  assert.deepEqual([...new Set(typed)].sort(), [...new Set(exported)].sort());
-});

@@ -25,9 +25,19 @@ const missing = lacks(PROGRAM, BUNDLED);
 
 /** The samplers that are off by default. */
 const SAMPLERS = {
-  ...{ temperature: 1.3, topK: 0, topNSigma: 2.5, typicalP: 0.9, logitBias: { 300: 1.5 } },
-  ...{ xtcProbability: 0.5, xtcThreshold: 0.05, repeatPenalty: 1.1, repeatLastN: -1 },
-  ...{ presencePenalty: 0.7, frequencyPenalty: 0.3, dryMultiplier: 0.8, dryAllowedLength: 1 },
+  temperature: 1.3,
+  topK: 0,
+  topNSigma: 2.5,
+  typicalP: 0.9,
+  logitBias: { 300: 1.5 },
+  xtcProbability: 0.5,
+  xtcThreshold: 0.05,
+  repeatPenalty: 1.1,
+  repeatLastN: -1,
+  presencePenalty: 0.7,
+  frequencyPenalty: 0.3,
+  dryMultiplier: 0.8,
+  dryAllowedLength: 1,
 };
 const SAMPLER_FLAGS = [
   ...['--temp', '1.3', '--top-k', '0', '--top-nsigma', '2.5', '--typical', '0.9', '-l', '300+1.5'],

@@ -153,7 +153,9 @@ for (const flavour of NODE_FLAVOURS) {
         events(session);
         const masks = positions.map((position, row) => {
           const top = parse(session.logits(7, row)).top.map(([id, logprob]) => ({
-            ...{ id, token: engine.tokenText(id), logprob },
+            id,
+            token: engine.tokenText(id),
+            logprob,
           }));
           return { position, top };
         });

@@ -236,7 +236,7 @@ TEST_P(Orders, OfTwoSessionsShareOneReading) {
   whole->session().reset();
   EXPECT_EQ(ids[1], generate(*whole, other, greedy(6)).ids());
   // Six passes each. Alone they would read the shared slots twelve times. How often one slot is
-  // read depends on the threads' timing, but all of them together are far from that; unless they
+  // read depends on the threads' timing, but all of them together are below that; unless they
   // have experts, of which the two choose different ones.
   double fills = 0, shared = 0;
   for (const SlotView& slot : (*engine)->slots()) {
@@ -246,7 +246,7 @@ TEST_P(Orders, OfTwoSessionsShareOneReading) {
     ++shared;
   }
   if (!std::string_view(GetParam()).starts_with("qwen3moe")) {
-    EXPECT_LE(fills, 9 * shared);
+    EXPECT_LE(fills, 11 * shared);
   }
 }
 

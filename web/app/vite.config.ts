@@ -96,7 +96,7 @@ function licences(): Plugin {
 
 export default defineConfig({
   base: './',
-  // For the footer (src/page/about.ts).
+  // For the footer (src/ui/about.ts).
   define: {
     __ABOUT__: JSON.stringify({ version, source: archive === null ? '' : `./${SOURCE}` }),
   },
@@ -114,5 +114,6 @@ export default defineConfig({
     // Nothing inline: the policy allows no inline script and no data: address.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rollupOptions: { output: { experimentalMinChunkSize: 10_000 } },
   },
 });

@@ -5,9 +5,14 @@ import {
   cache,
   configure,
   createOpenAIFetch,
+  foldParts,
   states,
+  type Answer,
+  type AnswerMessage,
+  type AnswerPart,
   type ChatCompletion,
   type ChatCompletionChunk,
+  type Completion,
   type ModelInfo,
   type Session,
   type Token,
@@ -37,7 +42,20 @@ export async function use(source: File, signal: AbortSignal): Promise<string> {
   same<typeof text, string>();
   await tokens.return?.();
 
+  same<Awaited<typeof tokens.ending>, Completion>();
+
   const messages = [{ role: 'user', content: 'Why?' }];
+  const parts = engine.answer({ messages, thinking: true, signal });
+  let message = foldParts([]);
+  for await (const part of parts) {
+    same<typeof part, AnswerPart>();
+    message = foldParts([part], message);
+  }
+  same<typeof message, AnswerMessage>();
+  const whole = await parts.ending;
+  same<typeof whole, Answer>();
+  for await (const part of session.answer({ messages: [...messages, message] }))
+    same<typeof part, AnswerPart>();
   const answer = await engine.chat.completions.create({ messages });
   same<typeof answer, ChatCompletion>();
   const stream = await engine.chat.completions.create({ messages, stream: true });

@@ -15,6 +15,8 @@ const NAME = 'service-worker.js';
 function when(file: string): string | undefined {
   if (file === 'models/shelf.json') return 'always';
   if (file === NAME || /\.(tar\.gz|json|map)$/.test(file)) return undefined;
+  // What the engine loads for vectors, for masked words, and when it is asked what is inside a model.
+  if (/^assets\/sluice-analysis-[\w-]{8}\.mjs$/.test(file)) return 'always';
   const flavour = /^assets\/sluice-(\w+(?:-mt)?)-[\w-]{8}\.(?:mjs|wasm)$/.exec(file);
   if (flavour !== null) return flavour[1];
   if (/\.(woff2|txt)$/.test(file)) return /-latin-wght-/.test(file) ? 'always' : 'used';

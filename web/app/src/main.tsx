@@ -1,14 +1,11 @@
 import { render } from 'preact';
-import { announcement } from './announce';
-import { App } from './page/app';
-import { keepList } from './model/kept';
-import { keepLearning } from './model/learn';
-import { keepRate } from './model/rate';
-import { keepHere } from './model/shelf';
-import { start } from './page/link';
-import { keepPage } from './page/offline';
-import { fetchFind, fetchParts, fetchPartsAtRest, fetchWriting } from './page/parts';
-import { followModel, view } from './page/view';
+import { announcement } from './ui/announce';
+import { App } from './shell/app';
+import { followModel } from './shell/follow-model';
+import { start } from './shell/start';
+import { keepPage } from './shell/offline';
+import { fetchPartsAtRest, fetchView, keepList, keepNames } from './shell/parts';
+import { view } from './ui/view';
 import { startPersonal } from './settings/personal';
 import { language, startLanguage } from './texts/language';
 import '@fontsource-variable/figtree';
@@ -35,7 +32,7 @@ const texts = startLanguage();
 start();
 followModel();
 // What is shown needs a script of its own.
-void { talk: fetchParts, write: fetchWriting, find: fetchFind }[view.peek()]();
+fetchView(view.peek());
 
 function happened(target: EventTarget, ...events: string[]): Promise<void> {
   return new Promise((resolve) => {
@@ -61,6 +58,4 @@ void draw();
 keepPage();
 fetchPartsAtRest();
 keepList();
-keepLearning();
-keepRate();
-keepHere();
+keepNames();

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { partsOf } from '../src/history/parts';
 import { append, create, message } from '../src/history/tree';
 import { beginning, isCut } from '../src/talk/ask';
 
@@ -26,7 +27,7 @@ it('knows what was cut', () => {
     content: string,
     finish: 'stop' | 'length' | 'aborted' | 'error' | null,
     reasoning = '',
-  ) => message(c, 'assistant', content, { finish, reasoning });
+  ) => message(c, 'assistant', '', { finish, parts: partsOf(content, reasoning) });
   for (const finish of ['length', 'aborted', 'error', null] as const)
     expect(cut('Some', finish)).toBe(true);
   expect(cut('', 'aborted', 'Hm')).toBe(true);

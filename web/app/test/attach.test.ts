@@ -1,25 +1,16 @@
 // @vitest-environment happy-dom
 // Files that are read while the reader goes on: each comes to the message that it was given to.
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { settle, take } from '../src/history/library';
+import { library } from '../src/history/state';
+import { partsOf } from '../src/history/parts';
 import { append, message, path } from '../src/history/tree';
-import { model, type Model } from '../src/model/state';
-import { attach, detach } from '../src/talk/attach';
+import { models, type Model } from '../src/model/state';
 import { keptFields } from '../src/talk/drafts';
-import {
-  attachments,
-  cancelEdit,
-  draft,
-  keepDrafts,
-  open,
-  refusal,
-  send,
-  show,
-  startEdit,
-  unread,
-  written,
-} from '../src/talk/state';
+import { attachFiles, talk } from '../src/talk/state';
 import './history-setup';
+import { showModel } from './phase';
+
+const { field } = talk;
 
 // Without locks each tab may write.
 vi.hoisted(() => {
@@ -44,56 +35,56 @@ class SlowFile {
 const NO_TEXT = new Uint8Array([0xff, 0xfe, 0]);
 
 /** A conversation with a message of the reader's. */
-function talkOf(text: string): ReturnType<typeof take> {
-  const one = take();
+function talkOf(text: string): ReturnType<typeof library.take> {
+  const one = library.take();
   one.tree.value = append(one.tree.value, message(one.tree.value, 'user', text));
   return one;
 }
-const names = (): string[] => attachments.value.map(({ name }) => name);
+const names = (): string[] => field.attachments.value.map(({ name }) => name);
 
-let [a, b] = [take(), take()];
+let [a, b] = [library.take(), library.take()];
 beforeEach(() => {
   [a, b] = [talkOf('a'), talkOf('b')];
-  show(a);
+  talk.show(a);
   // Messages can be sent: there is a model, though nothing answers.
-  model.value = { info: { makes: ['text'], metadata: {} } } as unknown as Model;
+  showModel(models, { info: { makes: ['text'], metadata: {} } } as unknown as Model);
 });
 afterEach(() => {
-  show(take());
-  model.value = null;
-  expect(unread.value.size).toBe(0);
+  talk.show(library.take());
+  showModel(models, null);
+  expect(field.unread.value.size).toBe(0);
 });
 
 // What was left is still being written.
-afterAll(settle);
+afterAll(() => library.settle());
 
 it('comes to its own conversation, while another one is shown', async () => {
   const slow = new SlowFile('notes.txt');
-  const read = attach([slow.file]);
+  const read = attachFiles([slow.file]);
   expect(names()).toEqual(['notes.txt']);
-  show(b);
+  talk.show(b);
   expect(names()).toEqual([]);
   slow.come();
   await read;
   expect(names()).toEqual([]);
-  show(a);
-  expect(attachments.value).toEqual([{ name: 'notes.txt', text: 'Text of notes.txt' }]);
+  talk.show(a);
+  expect(field.attachments.value).toEqual([{ name: 'notes.txt', text: 'Text of notes.txt' }]);
 });
 
 it('is waited for by its message, and goes with it', async () => {
   const slow = new SlowFile('notes.txt');
-  draft.value = 'Look at this';
-  const read = attach([slow.file]);
-  expect(written.value).toBe(false);
-  send();
-  expect(draft.value).toBe('Look at this');
+  field.draft.value = 'Look at this';
+  const read = attachFiles([slow.file]);
+  expect(field.written.value).toBe(false);
+  talk.send();
+  expect(field.draft.value).toBe('Look at this');
   expect(path(a.tree.value)).toHaveLength(1);
   slow.come();
   await read;
-  expect(written.value).toBe(true);
-  send();
+  expect(field.written.value).toBe(true);
+  talk.send();
   expect(path(a.tree.value)[1]).toMatchObject({
-    ...{ content: 'Look at this' },
+    parts: partsOf('Look at this'),
     attachments: [{ name: 'notes.txt', text: 'Text of notes.txt' }],
   });
   expect(names()).toEqual([]);
@@ -102,25 +93,25 @@ it('is waited for by its message, and goes with it', async () => {
 it('is put aside with its message while an older one is edited', async () => {
   const [mine] = path(a.tree.value);
   const [draws, edits] = [new SlowFile('draft.txt'), new SlowFile('edit.txt')];
-  const first = attach([draws.file]);
-  if (mine !== undefined) startEdit(mine);
-  const second = attach([edits.file]);
+  const first = attachFiles([draws.file]);
+  if (mine !== undefined) field.startEdit(mine);
+  const second = attachFiles([edits.file]);
   draws.come();
   await first;
   expect(names()).toEqual(['edit.txt']);
   // What was given to the edit goes with that.
-  cancelEdit();
+  field.cancelEdit();
   edits.come();
   await second;
-  expect(attachments.value).toEqual([{ name: 'draft.txt', text: 'Text of draft.txt' }]);
+  expect(field.attachments.value).toEqual([{ name: 'draft.txt', text: 'Text of draft.txt' }]);
 });
 
 it('stays away once it is removed', async () => {
   const slow = new SlowFile('notes.txt');
-  draft.value = 'without it';
-  const read = attach([slow.file]);
-  attachments.value.forEach(detach);
-  expect(written.value).toBe(true);
+  field.draft.value = 'without it';
+  const read = attachFiles([slow.file]);
+  field.attachments.value.forEach((file) => field.remove(file));
+  expect(field.written.value).toBe(true);
   slow.come();
   await read;
   expect(names()).toEqual([]);
@@ -128,41 +119,41 @@ it('stays away once it is removed', async () => {
 
 it('that is no text is refused where it was given', async () => {
   const slow = new SlowFile('photo.png', NO_TEXT);
-  const read = attach([slow.file]);
-  show(b);
+  const read = attachFiles([slow.file]);
+  talk.show(b);
   slow.come();
   await read;
-  expect(refusal.value).toBe('');
-  show(a);
+  expect(field.refusal.value).toBe('');
+  talk.show(a);
   expect(names()).toEqual([]);
-  expect(refusal.value).toContain('photo.png is not a text file');
-  show(b);
-  expect(refusal.value).toBe('');
+  expect(field.refusal.value).toContain('photo.png is not a text file');
+  talk.show(b);
+  expect(field.refusal.value).toBe('');
 });
 
 it('takes the place of one with its name, whichever is read first, unless it is refused', async () => {
   const [old, recent] = [new SlowFile('a.txt', 'old'), new SlowFile('a.txt', 'recent')];
-  const reads = [attach([old.file]), attach([recent.file])];
+  const reads = [attachFiles([old.file]), attachFiles([recent.file])];
   recent.come();
   await reads[1];
   old.come();
   await reads[0];
-  expect(attachments.value).toEqual([{ name: 'a.txt', text: 'recent' }]);
+  expect(field.attachments.value).toEqual([{ name: 'a.txt', text: 'recent' }]);
   const wrong = new SlowFile('a.txt', NO_TEXT);
   wrong.come();
-  await attach([wrong.file]);
-  expect(attachments.value).toEqual([{ name: 'a.txt', text: 'recent' }]);
-  expect(open.value).toBe(a);
+  await attachFiles([wrong.file]);
+  expect(field.attachments.value).toEqual([{ name: 'a.txt', text: 'recent' }]);
+  expect(talk.open.value).toBe(a);
 });
 
 it('is kept over a reload once it is read', async () => {
-  keepDrafts(null);
+  field.keep(null);
   const kept = (): unknown => {
     window.dispatchEvent(new Event('pagehide'));
     return keptFields().get(a.tree.value.id);
   };
   const slow = new SlowFile('notes.txt');
-  const read = attach([slow.file]);
+  const read = attachFiles([slow.file]);
   expect(kept()).toBeUndefined();
   slow.come();
   await read;

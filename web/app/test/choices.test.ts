@@ -1,7 +1,6 @@
 // What a reader chose for this device: it comes from the browser's storage, where anything may stand.
 import { afterEach, expect, it, vi } from 'vitest';
 import { keepPersonal, loadPersonal, readPersonal, type Personal } from '../src/settings/choices';
-import { browserLanguage } from '../src/texts';
 
 const NOTHING: Personal = { language: null, theme: null, view: null, preset: null };
 const ALL: Personal = { language: 'de', theme: 'dark', view: 'write', preset: 'wild' };
@@ -47,7 +46,7 @@ it('is left out where it can’t be used, and the rest is taken', () => {
     expect(readPersonal(text), String(text)).toEqual(NOTHING);
   expect(
     readPersonal(
-      '{"language":"fr","theme":{"light":1},"view":["talk"],"preset":"own","script":"x"}',
+      '{"language":"xx","theme":{"light":1},"view":["talk"],"preset":"own","script":"x"}',
     ),
   ).toEqual(NOTHING);
   expect(readPersonal('{"language":"de","theme":"Dark","view":null}')).toEqual({
@@ -66,11 +65,4 @@ it('is that of the visit where the browser keeps nothing', () => {
   expect(loadPersonal()).toEqual(NOTHING);
   vi.stubGlobal('localStorage', undefined);
   expect(loadPersonal()).toEqual(NOTHING);
-});
-
-it('speaks the first of the browser’s languages that it knows', () => {
-  expect(browserLanguage(['de-AT', 'en'])).toBe('de');
-  expect(browserLanguage(['fr', 'EN-gb', 'de'])).toBe('en');
-  expect(browserLanguage(['den', 'fr'])).toBe('en');
-  expect(browserLanguage([])).toBe('en');
 });

@@ -8,7 +8,11 @@ const BY: Mark = { name: 'tiny', bytes: 1234, dimensions: 4 };
 function documentOf(change: Partial<Document> = {}): Document {
   const text = 'Grüße aus dem Süden.\nZweite Zeile 🦊.';
   return {
-    ...{ name: 'grüße.txt', added: 1_700_000_000_000, text, by: BY, done: 1 },
+    name: 'grüße.txt',
+    added: 1_700_000_000_000,
+    text,
+    by: BY,
+    done: 1,
     places: Uint32Array.of(0, 20, 1, 21, text.length, 2),
     vectors: Float32Array.of(1, 0, 0, 0, 0, 0, 0, 0),
     ...change,

@@ -138,7 +138,8 @@ describe('a file', () => {
       getFile: async () => new File([name], name),
     });
     const folder = (name: string, ...entries: object[]) => ({
-      ...{ kind: 'directory', name },
+      kind: 'directory',
+      name,
       async *values() {
         yield* entries;
       },

@@ -5,6 +5,7 @@ import type { Engine, ModelInfo } from '@sluice/engine';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type * as State from '../src/model/state';
 import { FakeFolder } from './find-folder';
+import { showModel } from './phase';
 
 const fake = vi.hoisted(() => ({
   folder: null as unknown,
@@ -81,13 +82,14 @@ function useModel(state: typeof State, name: string, change: Partial<ModelInfo> 
       name,
       bytes: 1000,
       makes: ['vectors'],
+      purpose: 'vectors',
       dimensions: 26,
       metadata: {},
       architecture: 'bert',
     },
     ...change,
   } as unknown as ModelInfo;
-  state.model.value = { info, source: { kind: 'bundled' } } as State.Model;
+  showModel(state.models, { info, source: { kind: 'bundled' } } as State.Model);
 }
 
 async function room() {
@@ -101,13 +103,13 @@ let at: Room;
 
 const rest = (): Promise<unknown> =>
   soon(async () => {
-    const { busy } = await import('../src/run');
+    const { busy } = await import('../src/model/run');
     expect(at.find.unread.value.length === 0 || at.find.progress.value === null).toBe(true);
     expect(busy.value).toBe(false);
   });
 const allRead = (): Promise<unknown> =>
   soon(async () => {
-    const { busy } = await import('../src/run');
+    const { busy } = await import('../src/model/run');
     expect(at.documents.rows.value?.length).toBeGreaterThan(0);
     expect(at.find.unread.value).toEqual([]);
     expect(busy.value).toBe(false);
@@ -138,7 +140,7 @@ beforeEach(async () => {
   useModel(at.state, 'tiny');
 });
 afterEach(() => {
-  at.state.model.value = null;
+  showModel(at.state.models, null);
 });
 
 it('reads files, finds in them, and has all of it at the next visit', async () => {
@@ -216,13 +218,12 @@ it('does not mix vectors of several models', async () => {
   expect(fake.document).toHaveLength(2);
 });
 
-it('finds with no model of texts, unless its file says how to pool', async () => {
-  useModel(at.state, 'llama', { makes: ['text', 'vectors'], architecture: 'llama' });
+it('finds with no model of texts, unless it is for vectors', async () => {
+  useModel(at.state, 'llama', { makes: ['text', 'vectors'], purpose: 'text' });
   expect(at.find.mark.value).toBeNull();
-  const metadata = { 'qwen3.pooling_type': 3 };
-  useModel(at.state, 'qwen', { makes: ['text', 'vectors'], architecture: 'qwen3', metadata });
+  useModel(at.state, 'qwen', { makes: ['text', 'vectors'], purpose: 'vectors' });
   expect(at.find.mark.value).not.toBeNull();
-  useModel(at.state, 'bert', { makes: ['masks'] });
+  useModel(at.state, 'bert', { makes: ['masks'], purpose: 'masks' });
   expect(at.find.mark.value).toBeNull();
 });
 

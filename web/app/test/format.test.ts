@@ -12,8 +12,11 @@ import {
   timeLeft,
   tokenRate,
   tokens,
-} from '../src/format';
-import { chosenLanguage } from '../src/texts';
+} from '../src/texts/format';
+import { LANGUAGES, chosenLanguage } from '../src/texts';
+
+/** Which blank stands before a word depends on the version of Intl's data. */
+const plain = (n: number): string => parameters(n).replace(/\s/g, ' ');
 
 afterEach(() => {
   chosenLanguage.value = 'en';
@@ -103,7 +106,7 @@ it('follows the page’s language', () => {
   expect([0.934, 37.44, 1204.4, 1e7].map(digits)).toEqual(['0,93', '37,4', '1.204', '10.000.000']);
   expect([1, 1204].map(tokens)).toEqual(['1 Token', '1.204 Token']);
   expect([3.21, 1234].map(milliseconds)).toEqual(['3,2 ms', '1,2 s']);
-  expect([260_032, 2_361_408, 1_235_814_400].map(parameters)).toEqual([
+  expect([260_032, 2_361_408, 1_235_814_400].map(plain)).toEqual([
     '260 Tausend',
     '2,36 Mio.',
     '1,24 Mrd.',
@@ -137,4 +140,37 @@ it('writes a live number with as many digits, and a setting with all of its own'
   chosenLanguage.value = 'de';
   expect([23.04, 1204.4].map(steady)).toEqual(['23,0', '1.204']);
   expect(exact(0.05)).toBe('0,05');
+});
+
+it('writes numbers, plurals and dates as French does', () => {
+  chosenLanguage.value = 'fr';
+  expect([999, 45_600, 2_578_944, 1.93e9].map(bytes)).toEqual([
+    '999 o',
+    '45,6 Ko',
+    '2,58 Mo',
+    '1,93 Go',
+  ]);
+  expect([0.934, 1204.4, 1e7].map(digits)).toEqual(['0,93', '1\u202f204', '10\u202f000\u202f000']);
+  expect([0, 1, 1204].map(tokens)).toEqual(['0 token', '1 token', '1\u202f204 tokens']);
+  expect([260_032, 2_361_408, 1_235_814_400].map(plain)).toEqual([
+    '260 mille',
+    '2,36 millions',
+    '1,24 milliard',
+  ]);
+  const now = new Date(2026, 10, 22, 12).getTime();
+  const at = (day: number): string => daysAgo(new Date(2026, 10, day, 12).getTime(), now);
+  expect([at(22), at(21), at(20), at(-40)]).toEqual([
+    'aujourd’hui',
+    'hier',
+    'il y a 2 jours',
+    'le 21 septembre 2026',
+  ]);
+});
+
+it('writes all digits of a number, whatever the language', () => {
+  for (const tag of LANGUAGES) {
+    chosenLanguage.value = tag;
+    for (const n of [0, 0.05, 0.999, 1.25, 40])
+      expect(Number(exact(n).replace(',', '.')), tag).toBe(n);
+  }
 });

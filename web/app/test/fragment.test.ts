@@ -1,17 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import {
-  DEFAULT_PROMPT,
-  MAX_PROMPT,
-  parseModelAddress,
-  readFragment,
-  writeFragment,
-  type PageState,
-} from '../src/page/fragment';
+import { readFragment, writeFragment, type PageState } from '../src/link/fragment';
+import { parseModelAddress } from '../src/model/source';
 import { DEFAULTS } from '../src/settings/settings';
+import { DEFAULT_PROMPT, MAX_PROMPT } from '../src/link/prompt';
 
 const BASE = 'https://sluice.example/app/';
 const usual: PageState = {
-  ...{ prompt: DEFAULT_PROMPT, model: null, view: null },
+  prompt: DEFAULT_PROMPT,
+  model: null,
+  view: null,
   settings: { ...DEFAULTS },
 };
 

@@ -2,9 +2,10 @@ import { signal } from '@preact/signals';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { keep, type Keeper, type KeeperOptions } from '../src/history/keeper';
 import { memoryStore } from '../src/history/memory';
+import { partsOf } from '../src/history/parts';
 import { HistoryError, openStore, type Store } from '../src/history/store';
 import { append, create, message, rename, update, type Conversation } from '../src/history/tree';
-import { databases, talk } from './history-setup';
+import { databases, talk, texts } from './history-setup';
 
 interface Write {
   conversation: Conversation;
@@ -50,9 +51,9 @@ function answering(): Conversation {
   const c = talk('a');
   return append(c, message(c, 'assistant', ''));
 }
-function stream(content: string): void {
+function stream(text: string): void {
   const c = shown.value;
-  if (c !== null) shown.value = update(c, c.leaf ?? '', { content });
+  if (c !== null) shown.value = update(c, c.leaf ?? '', { parts: partsOf(text) });
 }
 
 beforeEach(() => {
@@ -77,14 +78,16 @@ it('writes at once what the reader has done, and nothing before there is somethi
   expect(writes).toMatchObject([{ conversation: c, previous: null, now: false }]);
 });
 
-it('writes a streaming answer twice a second, and its end at once', async () => {
+it('writes an answer that is being written twice a second, and its end at once', async () => {
   const { store, writes } = slowStore();
-  const keeper = keeping(store);
+  let said = '';
+  const keeper = keeping(store, { collect: () => stream(said) });
   const c = answering();
   keeper.saved(c);
   shown.value = c;
   for (let i = 0; i < 40; ++i) {
-    stream(`word ${i}`);
+    said = `word ${i}`;
+    keeper.grows();
     await vi.advanceTimersByTimeAsync(24);
     for (const { end } of writes) await end();
   }
@@ -93,8 +96,13 @@ it('writes a streaming answer twice a second, and its end at once', async () => 
   await vi.advanceTimersByTimeAsync(100);
   expect(writes).toHaveLength(2);
   expect(writes[1]?.previous).toBe(writes[0]?.conversation);
+  expect(texts(writes[1]?.conversation ?? null).at(-1)).toBe('word 39');
   await writes[1]?.end();
-  shown.value = update(shown.value, c.leaf ?? '', { content: 'The end', finish: 'stop' });
+  // Nothing has grown: nothing is written.
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(writes).toHaveLength(2);
+  said = 'The end';
+  shown.value = update(shown.value, c.leaf ?? '', { parts: partsOf('The end'), finish: 'stop' });
   await rest();
   expect(writes).toHaveLength(3);
   expect(writes[2]?.conversation).toBe(shown.value);
@@ -137,11 +145,13 @@ it('does not write what came from the store, and writes what is left of the conv
 
 it('writes at once when the page is hidden, and asks for all at once when it ends', async () => {
   const { store, writes } = slowStore();
-  const keeper = keeping(store);
+  let said = '';
+  const keeper = keeping(store, { collect: () => stream(said) });
   const c = answering();
   keeper.saved(c);
   shown.value = c;
-  stream('a');
+  said = 'a';
+  keeper.grows();
   page.document.dispatchEvent(new Event('visibilitychange'));
   await rest();
   expect(writes).toHaveLength(0);
@@ -149,7 +159,8 @@ it('writes at once when the page is hidden, and asks for all at once when it end
   page.document.dispatchEvent(new Event('visibilitychange'));
   await rest();
   expect(writes).toMatchObject([{ previous: c, now: false }]);
-  stream('ab');
+  said = 'ab';
+  keeper.grows();
   // Without a task in between, though a write is under way: compared with what is surely there.
   page.window.dispatchEvent(new Event('pagehide'));
   expect(writes).toHaveLength(2);
@@ -157,7 +168,8 @@ it('writes at once when the page is hidden, and asks for all at once when it end
   await writes[0]?.end();
   await writes[1]?.end();
   // The page has come back.
-  stream('abc');
+  said = 'abc';
+  keeper.grows();
   await vi.advanceTimersByTimeAsync(500);
   expect(writes[2]).toMatchObject({ previous: writes[0]?.conversation, now: false });
 });

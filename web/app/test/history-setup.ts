@@ -2,7 +2,8 @@
 import 'fake-indexeddb/auto';
 import { IDBFactory as FakeFactory } from 'fake-indexeddb';
 import { NAME } from '../src/history/database';
-import { append, create, message, type Conversation } from '../src/history/tree';
+import { textOf } from '../src/history/parts';
+import { append, create, message, path, type Conversation } from '../src/history/tree';
 
 /** Databases of their own, for one test. */
 export function databases(): IDBFactory {
@@ -10,14 +11,19 @@ export function databases(): IDBFactory {
 }
 
 /** A conversation of these messages, the user's first. */
-export function talk(...contents: string[]): Conversation {
-  return contents.reduce(
-    (c, content, i) => {
+export function talk(...said: string[]): Conversation {
+  return said.reduce(
+    (c, text, i) => {
       const role = i % 2 === 0 ? 'user' : 'assistant';
-      return append(c, message(c, role, content, { finish: 'stop' }));
+      return append(c, message(c, role, text, { finish: 'stop' }));
     },
     create('Be brief.', 'stories'),
   );
+}
+
+/** What the messages of the branch that is shown say. */
+export function texts(c: Conversation | null): string[] {
+  return c === null ? [] : path(c).map(textOf);
 }
 
 /** A connection of its own to the database of `factory`, to look at records and to damage them. */
@@ -64,7 +70,8 @@ interface Inside {
 export function watchWrites(): { keys: unknown[]; full: boolean; restore: () => void } {
   const { put } = IDBObjectStore.prototype;
   const watch = {
-    ...{ keys: [] as unknown[], full: false },
+    keys: [] as unknown[],
+    full: false,
     restore: () => void (IDBObjectStore.prototype.put = put),
   };
   IDBObjectStore.prototype.put = function (

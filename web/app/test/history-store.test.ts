@@ -1,6 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { NAME, VERSION } from '../src/history/database';
 import { memoryStore } from '../src/history/memory';
+import { partsOf } from '../src/history/parts';
 import { mended } from '../src/history/records';
 import { HistoryError, openStore, type Store } from '../src/history/store';
 import {
@@ -15,7 +16,7 @@ import {
   update,
 } from '../src/history/tree';
 import { type Conversation } from '../src/history/tree';
-import { connect, damage, databases, talk, watchWrites } from './history-setup';
+import { connect, damage, databases, talk, texts, watchWrites } from './history-setup';
 
 /** Only against a test that never ends: much is done here. */
 const LONG = 600_000;
@@ -28,8 +29,6 @@ afterEach(() => {
 const code = (error: unknown): unknown => (error instanceof HistoryError ? error.code : error);
 const failure = (work: Promise<unknown>): Promise<unknown> => work.then(() => 'nothing', code);
 const at = (c: Conversation, changed: number): Conversation => ({ ...c, changed });
-const contents = (c: Conversation | null): string[] =>
-  c === null ? [] : path(c).map(({ content }) => content);
 
 const stores: [string, () => Promise<Store>][] = [
   ['on the device', () => openStore(databases())],
@@ -56,7 +55,7 @@ it.each(stores)('keeps conversations %s', async (_, open) => {
   expect(await store.rename('none', 'x')).toBe(false);
   await store.delete(a.id);
   expect(await store.get(a.id)).toBeNull();
-  expect(contents(await store.get(b.id))).toEqual(['three']);
+  expect(texts(await store.get(b.id))).toEqual(['three']);
   await store.deleteAll();
   expect(await store.list()).toEqual([]);
   expect(await store.get(b.id)).toBeNull();
@@ -69,8 +68,8 @@ it.each(stores)('adds conversations %s and overwrites none', async (_, open) => 
   const other = { ...talk('theirs', 'too'), id: a.id };
   const ids = await store.add([other, other, talk('new')]);
   expect(new Set([a.id, ...ids]).size).toBe(4);
-  expect(contents(await store.get(a.id))).toEqual(['mine']);
-  expect(contents(await store.get(ids[1] ?? ''))).toEqual(['theirs', 'too']);
+  expect(texts(await store.get(a.id))).toEqual(['mine']);
+  expect(texts(await store.get(ids[1] ?? ''))).toEqual(['theirs', 'too']);
   expect((await store.get(ids[1] ?? ''))?.id).toBe(ids[1]);
 });
 
@@ -97,11 +96,11 @@ it('writes one message and the head while an answer streams, however long the co
   await store.put(c);
   const watch = watchWrites();
   const before = c;
-  c = update(c, c.leaf ?? '', { content: 'Once' });
+  c = update(c, c.leaf ?? '', { parts: partsOf('Once') });
   await store.put(c, before);
   expect(watch.keys).toEqual([[c.id, c.leaf], c.id, c.id]);
   watch.restore();
-  expect(contents(await store.get(c.id)).at(-1)).toBe('Once');
+  expect(texts(await store.get(c.id)).at(-1)).toBe('Once');
 });
 
 it('writes and removes what differs, in both ways of writing', async () => {
@@ -137,7 +136,7 @@ it('never keeps a part of a conversation that another tab has deleted', async ()
   await one.put(before);
   await two.delete(before.id);
   await one.put(append(before, message(before, 'user', 'c')), before);
-  expect(contents(await two.get(before.id))).toEqual(['a', 'b', 'c']);
+  expect(texts(await two.get(before.id))).toEqual(['a', 'b', 'c']);
 });
 
 it('says that the device is full, loses nothing, and goes on once there is room', async () => {
@@ -238,14 +237,22 @@ it('reads a conversation although some of its records are damaged', async () => 
   await damage(factory, 'messages', is(b), () => 'not a message');
   await damage(factory, 'messages', is(d), (value) => ({
     ...value,
-    ...{ reasoning: 7, attachments: [{ name: 'n', text: 't' }, null], figures: { tokens: 'x' } },
-    ...{ dropped: -1, finish: 'what', created: 'now' },
+    parts: [null, 7, { part: 'what', text: 'x' }, { part: 'reasoning', text: 7 }, ...partsOf('d')],
+    attachments: [{ name: 'n', text: 't' }, null],
+    figures: { tokens: 'x' },
+    dropped: -1,
+    finish: 'what',
+    created: 'now',
   }));
   const read = await store.get(c.id);
-  expect(contents(read)).toEqual(['a', 'c', 'd', 'e']);
+  expect(texts(read)).toEqual(['a', 'c', 'd', 'e']);
   expect(read?.messages[d ?? '']).toMatchObject({
-    ...{ reasoning: '', attachments: [{ name: 'n', text: 't' }], figures: null },
-    ...{ dropped: 0, finish: null, created: 0 },
+    parts: partsOf('d'),
+    attachments: [{ name: 'n', text: 't' }],
+    figures: null,
+    dropped: 0,
+    finish: null,
+    created: 0,
   });
 });
 
@@ -291,7 +298,7 @@ it('reads a conversation whose tree is damaged', async () => {
       (value) => ({ ...value, parent, created: i }),
     );
   const read = await store.get(c.id);
-  expect(contents(read)).toEqual(['a', 'b', 'c', 'd']);
+  expect(texts(read)).toEqual(['a', 'b', 'c', 'd']);
 });
 
 it(
@@ -322,13 +329,13 @@ it('lists and reads conversations without a usable head or summary', async () =>
   await damage(factory, 'conversations', every, () => 'nonsense');
   expect(await store.list()).toMatchObject([{ id: c.id, title: '' }]);
   const read = await store.get(c.id);
-  expect(contents(read)).toEqual(['first words', 'b']);
-  expect(read).toMatchObject({ version: 1, title: 'first words', system: '', chosen: {} });
+  expect(texts(read)).toEqual(['first words', 'b']);
+  expect(read).toMatchObject({ version: 2, title: 'first words', system: '', chosen: {} });
   // The next write makes it whole again.
   await store.put({ ...c, title: 'whole' }, c);
   expect(await store.get(c.id)).toEqual({ ...c, title: 'whole' });
   await damage(factory, 'conversations', every, () => undefined);
-  expect(contents(await store.get(c.id))).toEqual(['first words', 'b']);
+  expect(texts(await store.get(c.id))).toEqual(['first words', 'b']);
 });
 
 it('keeps the place of an answer that is made anew from the very first', async () => {

@@ -1,14 +1,18 @@
 import { expect, it } from 'vitest';
 import { MOST_BYTES, MOST_MESSAGES } from '../src/history/checks';
 import { memoryStore } from '../src/history/memory';
+import { partsOf, textOf } from '../src/history/parts';
 import { openStore } from '../src/history/store';
-import { TransferError, allToJson, fileName, fromFile, fromJson } from '../src/history/transfer';
-import { toJson, toMarkdown } from '../src/history/transfer';
+import { TransferError, allToJson, fromFile, fromJson } from '../src/history/transfer';
+import { toMarkdown } from '../src/history/markdown-file';
+import { toJson } from '../src/history/transfer';
 import { append, choose, create, edit, message, newId, path, rename } from '../src/history/tree';
 import { type Conversation } from '../src/history/tree';
-import * as de from '../src/texts/de';
 import { history } from '../src/texts/en/history';
-import { databases, talk } from './history-setup';
+import { transfer } from '../src/texts/en/transfer';
+import { texts as german } from '../src/texts/languages/de';
+import { texts as french } from '../src/texts/languages/fr';
+import { databases, talk, texts } from './history-setup';
 
 /** Only against a test that never ends: much is done here. */
 const LONG = 600_000;
@@ -17,11 +21,18 @@ function branched(): Conversation {
   let c = talk('Hello', 'Hi', 'More');
   c = append(
     c,
-    message(c, 'assistant', 'x < y', {
-      ...{ reasoning: 'hm\n\nso', finish: 'length', dropped: 2 },
+    message(c, 'assistant', '', {
+      parts: partsOf('x < y', 'hm\n\nso'),
+      finish: 'length',
+      dropped: 2,
       figures: {
-        ...{ promptTokens: 5, reusedTokens: 2, tokens: 9, tokensPerSecond: 8.5, ttftMs: 120 },
-        ...{ seed: null, model: 'stories' },
+        promptTokens: 5,
+        reusedTokens: 2,
+        tokens: 9,
+        tokensPerSecond: 8.5,
+        ttftMs: 120,
+        seed: null,
+        model: 'stories',
       },
     }),
   );
@@ -29,7 +40,7 @@ function branched(): Conversation {
   return choose(edit(c, first, 'Hallo', [{ name: 'a.txt', text: 'text' }]), first);
 }
 
-const textOf = (...conversations: unknown[]): string =>
+const fileText = (...conversations: unknown[]): string =>
   JSON.stringify({ format: 'sluice-conversations', version: 1, conversations });
 
 /** The error that a text gives, as code and place. */
@@ -48,7 +59,9 @@ it('reads what it has written, with all branches', async () => {
   expect(await fromFile(toJson([a, b]))).toEqual([a, b]);
   const text = await toJson([a]).text();
   expect(JSON.parse(text)).toEqual({
-    ...{ format: 'sluice-conversations', version: 1, conversations: [a] },
+    format: 'sluice-conversations',
+    version: 1,
+    conversations: [a],
   });
   // Figures of before have another name.
   const old = text.replace('reusedTokens', 'cachedTokens');
@@ -92,10 +105,10 @@ it('keeps imported conversations beside those that have the same ids', async () 
   const store = await openStore(databases());
   const mine = talk('mine');
   await store.put(mine);
-  const [id = ''] = await store.add(fromJson(textOf({ ...branched(), id: mine.id })));
+  const [id = ''] = await store.add(fromJson(fileText({ ...branched(), id: mine.id })));
   expect(id).not.toBe(mine.id);
   expect(await store.get(mine.id)).toEqual(mine);
-  expect(path((await store.get(id)) ?? create())[0]?.content).toBe('Hello');
+  expect(texts(await store.get(id))[0]).toBe('Hello');
 });
 
 it('reads lists of messages as other programs write them', () => {
@@ -110,16 +123,16 @@ it('reads lists of messages as other programs write them', () => {
   const check = (text: string): Conversation => {
     const [c = create(), ...more] = fromJson(text);
     expect(more).toEqual([]);
-    expect(path(c).map(({ role, content }) => [role, content])).toEqual([
+    expect(path(c).map((one) => [one.role, textOf(one)])).toEqual([
       ['user', 'What is\n\nthis?'],
       ['assistant', ''],
       ['tool', '42'],
       ['assistant', 'It is 42.'],
     ]);
-    expect(path(c)[3]).toMatchObject({ reasoning: 'hm', finish: 'stop' });
+    expect(path(c)[3]).toMatchObject({ parts: partsOf('It is 42.', 'hm'), finish: 'stop' });
     expect(c.system).toBe('Be brief.\n\nBe kind.');
     // It is one that can be written and read again.
-    expect(fromJson(textOf(c))).toEqual([c]);
+    expect(fromJson(fileText(c))).toEqual([c]);
     return c;
   };
   expect(check(JSON.stringify(messages))).toMatchObject({ title: 'What is this?', named: false });
@@ -152,8 +165,10 @@ it(
     expect(refused('{"format":"sluice-conversations","version":1}')).toBe(
       'type conversations list',
     );
-    expect(refused(textOf())).toBe('empty');
-    expect(refused(textOf(...Array.from({ length: 10_001 }, () => 0)))).toBe('many conversations');
+    expect(refused(fileText())).toBe('empty');
+    expect(refused(fileText(...Array.from({ length: 10_001 }, () => 0)))).toBe(
+      'many conversations',
+    );
     const deep = `${'['.repeat(1e6)}${']'.repeat(1e6)}`;
     expect(['json', 'type [0] object']).toContain(refused(deep));
     const large = { size: MOST_BYTES + 1, text: () => Promise.reject(new Error('read')) };
@@ -177,7 +192,7 @@ it('checks every field and names the place of the one that is wrong', () => {
   const cases: [unknown, string][] = [
     [null, 'type conversations[1] object'],
     [[], 'type conversations[1] object'],
-    [{ ...good, version: 2 }, 'version conversations[1].version'],
+    [{ ...good, version: 3 }, 'version conversations[1].version'],
     [{ ...good, id: '__proto__' }, 'type conversations[1].id id'],
     [{ ...good, title: 7 }, 'type conversations[1].title text'],
     [{ ...good, title: 'x'.repeat(1001) }, 'long conversations[1].title'],
@@ -203,9 +218,12 @@ it('checks every field and names the place of the one that is wrong', () => {
     [inMessage({ parent: newId() }), `parent ${place}.parent`],
     [inMessage({ parent: 'toString' }), `type ${place}.parent idOrNull`],
     [inMessage({ role: 'system' }), `type ${place}.role role`],
-    [inMessage({ content: null }), `type ${place}.content text`],
-    [inMessage({ content: 'x'.repeat(2 ** 24 + 1) }), `long ${place}.content`],
-    [inMessage({ reasoning: ['x'] }), `type ${place}.reasoning text`],
+    [inMessage({ parts: 'x' }), `type ${place}.parts list`],
+    [inMessage({ parts: Array(1001).fill({}) }), `many ${place}.parts`],
+    [inMessage({ parts: [7] }), `type ${place}.parts[0] object`],
+    [inMessage({ parts: [{ part: 'dream', text: '' }] }), `version ${place}.parts[0].part`],
+    [inMessage({ parts: [{ part: 'text' }] }), `type ${place}.parts[0].text text`],
+    [inMessage({ parts: partsOf('x'.repeat(2 ** 24 + 1), 'x') }), `long ${place}.parts[1].text`],
     [inMessage({ attachments: {} }), `type ${place}.attachments list`],
     [inMessage({ attachments: Array(101).fill({}) }), `many ${place}.attachments`],
     [inMessage({ attachments: [{ name: 'x' }] }), `type ${place}.attachments[0].text text`],
@@ -215,18 +233,19 @@ it('checks every field and names the place of the one that is wrong', () => {
     [inMessage({ dropped: 0.5 }), `type ${place}.dropped count`],
     [good, 'twice conversations[1].id'],
   ];
-  for (const [bad, expected] of cases) expect(refused(textOf(good, bad)), expected).toBe(expected);
+  for (const [bad, expected] of cases)
+    expect(refused(fileText(good, bad)), expected).toBe(expected);
 });
 
 it('takes no key that objects have by themselves', () => {
   const c = talk('x');
-  const text = textOf(c);
+  const text = fileText(c);
   const inserted = text.replace('"messages":{', '"messages":{"__proto__":{"role":"user"},');
   expect(refused(inserted)).toBe('type conversations[0].messages[0] id');
   expect(refused(text.replace('"chosen":{', '"chosen":{"__proto__":{}'))).toBe(
     'type conversations[0].chosen[0] id',
   );
-  const polluted = text.replace('{"version":1,"id"', '{"__proto__":{"evil":1},"version":1,"id"');
+  const polluted = text.replace('{"version":2,"id"', '{"__proto__":{"evil":1},"version":2,"id"');
   expect(polluted).not.toBe(text);
   const [read] = fromJson(polluted);
   expect(read).toEqual(c);
@@ -241,18 +260,18 @@ it(
     const [a = '', b = ''] = path(c).map(({ id }) => id);
     const ring = structuredClone(c);
     Object.assign(ring.messages[a] ?? {}, { parent: b });
-    expect(refused(textOf(ring))).toBe('cycle conversations[0].messages[0]');
+    expect(refused(fileText(ring))).toBe('cycle conversations[0].messages[0]');
     Object.assign(ring.messages[a] ?? {}, { parent: a });
-    expect(refused(textOf(ring))).toBe('cycle conversations[0].messages[0]');
+    expect(refused(fileText(ring))).toBe('cycle conversations[0].messages[0]');
 
     const list = Array.from({ length: MOST_MESSAGES }, () => ({ role: 'user', content: '' }));
     const [deep = create()] = fromJson(JSON.stringify(list));
     expect(path(deep)).toHaveLength(MOST_MESSAGES);
-    const [again = create()] = fromJson(textOf(deep));
+    const [again = create()] = fromJson(fileText(deep));
     expect(again.leaf).toBe(deep.leaf);
     const [first] = path(again);
     if (first !== undefined) first.parent = again.leaf;
-    expect(refused(textOf(again))).toBe('cycle conversations[0].messages[0]');
+    expect(refused(fileText(again))).toBe('cycle conversations[0].messages[0]');
     expect(refused(JSON.stringify([...list, ...list]))).toBe('many');
     expect(toMarkdown(deep, history.markdown).match(/^## You$/gm)).toHaveLength(MOST_MESSAGES);
   },
@@ -263,16 +282,17 @@ it('replaces halves of characters and cleans names', () => {
   const c = talk('x');
   const id = c.leaf ?? '';
   const attachments = [{ name: 'a\u202e\u0000b', text: '\udc00' }];
-  Object.assign(c.messages[id] ?? {}, { content: 'a\ud800b😀', attachments });
-  const [read] = fromJson(textOf({ ...c, title: 'T\u202e\nitle', system: '\udfff' }));
+  Object.assign(c.messages[id] ?? {}, { parts: partsOf('a\ud800b😀'), attachments });
+  const [read] = fromJson(fileText({ ...c, title: 'T\u202e\nitle', system: '\udfff' }));
   expect(read).toMatchObject({ title: 'T itle', system: '\ufffd' });
   expect(read?.messages[id]).toMatchObject({
-    ...{ content: 'a\ufffdb😀', attachments: [{ name: 'a b', text: '\ufffd' }] },
+    parts: partsOf('a\ufffdb😀'),
+    attachments: [{ name: 'a b', text: '\ufffd' }],
   });
 });
 
 it('imports nothing when one conversation can not be used', () => {
-  expect(refused(textOf(talk('a'), talk('b'), { ...talk('c'), messages: 1 }))).toBe(
+  expect(refused(fileText(talk('a'), talk('b'), { ...talk('c'), messages: 1 }))).toBe(
     'type conversations[2].messages object',
   );
 });
@@ -297,7 +317,7 @@ it('writes the shown branch as Markdown', () => {
       ...['> **Thinking**', '>', '> hm', '>', '> so', '', 'x < y', ''],
     ].join('\n'),
   );
-  expect(toMarkdown(create(), de.history.markdown)).toBe('# Gespräch\n');
+  expect(toMarkdown(create(), german.history.markdown)).toBe('# Gespräch\n');
 });
 
 it('lets no message take in the next one', () => {
@@ -312,17 +332,12 @@ it('lets no message take in the next one', () => {
   expect(text.endsWith('x\n```\n')).toBe(true);
 });
 
-it('names files as every system takes them', () => {
-  expect(fileName('What: is/this?', 'md')).toBe('What is this.md');
-  expect(fileName('..\\..\u202e/etc', 'json')).toBe('etc.json');
-  for (const title of ['', '...', 'CON', ' ? ']) expect(fileName(title, 'md')).toBe('sluice.md');
-});
-
-it('has words for every error, in both languages', () => {
-  for (const { refused: words, problems } of [history, de.history]) {
+it('has words for every error, in each language', () => {
+  for (const { refused: words } of [transfer, german.transfer, french.transfer]) {
     const text = words('type', 'conversations[2].messages[5].role', { expected: 'role' });
-    expect(text).toMatch(/^conversations\[2\]\.messages\[5\]\.role: .*user, assistant .* tool/);
-    expect(words('size', '', { limit: MOST_BYTES })).toContain('64 MiB');
-    for (const problem of Object.values(problems)) expect(problem).toMatch(/\.$/);
+    expect(text).toMatch(/^conversations\[2\]\.messages\[5\]\.role\s?: .*user, assistant .* tool/);
+    expect(words('size', '', { limit: MOST_BYTES })).toMatch(/64 Mi[Bo]/);
   }
+  for (const { problems } of [history, german.history, french.history])
+    for (const problem of Object.values(problems)) expect(problem).toMatch(/\.$/);
 });

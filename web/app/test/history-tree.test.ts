@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 /** Only against a test that never ends: much is done here. */
 const LONG = 600_000;
+import { partsOf, textOf } from '../src/history/parts';
 import {
   append,
   choose,
@@ -34,9 +35,9 @@ function talk(...contents: string[]): Conversation {
   );
 }
 
-const shown = (c: Conversation): string[] => path(c).map(({ content }) => content);
+const shown = (c: Conversation): string[] => path(c).map(textOf);
 const idOf = (c: Conversation, content: string): string =>
-  Object.values(c.messages).find((one) => one.content === content)?.id ?? '';
+  Object.values(c.messages).find((one) => textOf(one) === content)?.id ?? '';
 
 it('shows the messages in their order', () => {
   const c = talk('a', 'b', 'c', 'd');
@@ -53,7 +54,7 @@ it('changes no object that it was given, and shares what stays', () => {
   const id = idOf(c, 'b');
   for (const other of [
     say(c, 'assistant', 'd'),
-    update(c, id, { content: 'B' }),
+    update(c, id, { parts: partsOf('B') }),
     edit(c, idOf(c, 'a'), 'A', []),
     retry(c, id),
     choose(c, id),
@@ -104,7 +105,7 @@ it('keeps siblings in order though the clock was set back', () => {
     c = retry(c, c.leaf ?? '');
     c = append(c, { ...message(c, 'assistant', content), created: 5 });
   }
-  const order = siblings(c, c.leaf ?? '').map((id) => c.messages[id]?.content);
+  const order = siblings(c, c.leaf ?? '').map((id) => textOf(c.messages[id] ?? { parts: [] }));
   expect(order).toEqual(['b1', 'b2', 'b3']);
 });
 
@@ -123,10 +124,14 @@ it('updates a message in its place', () => {
   const c = talk('a', 'b');
   const id = idOf(c, 'b');
   expect(siblings(c, id)).toEqual([id]);
-  const after = update(c, id, { content: 'B', finish: 'length', ...{ id: 'x', parent: 'y' } });
-  expect(messageOf(after, id)).toMatchObject({ id, content: 'B', finish: 'length' });
+  const after = update(c, id, {
+    parts: partsOf('B'),
+    finish: 'length',
+    ...{ id: 'x', parent: 'y' },
+  });
+  expect(messageOf(after, id)).toMatchObject({ id, parts: partsOf('B'), finish: 'length' });
   expect(siblings(after, id)).toEqual([id]);
-  expect(update(c, '__proto__', { content: 'x' })).toBe(c);
+  expect(update(c, '__proto__', { parts: partsOf('x') })).toBe(c);
 });
 
 it('removes a message with all below it and shows its neighbour', () => {

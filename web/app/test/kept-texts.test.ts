@@ -3,9 +3,26 @@ import { MOST_TEXTS, bounded, fromJson, toJson, type Written } from '../src/writ
 
 function text(more: Partial<Written> = {}): Written {
   return {
-    ...{ prompt: 'Once', text: ' there was', tokens: 2, finish: 'length', seed: 7, begun: 0 },
+    id: '00000000-0000-4000-8000-000000000001',
+    prompt: 'Once',
+    text: ' there was',
+    tokens: 2,
+    finish: 'length',
+    seed: 7,
+    begun: 0,
     by: { name: 'Stories', kind: 'bundled', url: null },
     settings: 'temperature=0.5',
+    runs: [
+      {
+        begun: 0,
+        from: 'text',
+        ids: [5, 6],
+        lengths: [6, 4],
+        seed: 7,
+        settings: 'temperature=0.5',
+      },
+    ],
+    branch: null,
     ...more,
   };
 }
@@ -43,7 +60,8 @@ describe('texts that are kept over a reload', () => {
     ];
     for (const [name, value] of wrong) {
       const json = JSON.stringify({
-        ...{ version: 1, at: 1 },
+        version: 1,
+        at: 1,
         texts: [{ ...text(), [name]: value }, text({ prompt: 'kept' })],
       });
       expect(fromJson(json), `${name}: ${JSON.stringify(value)}`).toEqual({
@@ -51,6 +69,33 @@ describe('texts that are kept over a reload', () => {
         at: 0,
       });
     }
+  });
+
+  it('have no tokens, and no text that they come from, where what is kept of these is wrong', () => {
+    const run = { begun: 0, from: 'text', ids: [5], lengths: [6], seed: null, settings: '' };
+    const read = (more: object): Written | undefined =>
+      fromJson(JSON.stringify({ version: 1, at: 0, texts: [{ ...text(), ...more }] })).texts[0];
+    expect(read({ runs: [run] })?.runs).toEqual([run]);
+    for (const wrong of [
+      { from: 'nothing' },
+      { begun: -1 },
+      // Beyond the text's end.
+      { begun: 5 },
+      { ids: [] },
+      { ids: [5, 6] },
+      { ids: [-5] },
+      { lengths: ['6'] },
+      { seed: 'x' },
+      { settings: 5 },
+    ])
+      expect(read({ runs: [run, { ...run, ...wrong }] })?.runs, JSON.stringify(wrong)).toEqual([]);
+    for (const runs of [undefined, null, 'x', [null]]) expect(read({ runs })?.runs).toEqual([]);
+    const of = '00000000-0000-4000-8000-000000000002';
+    expect(read({ branch: { of, at: 3 } })?.branch).toEqual({ of, at: 3 });
+    for (const branch of [{ of, at: 10 }, { of: '__proto__', at: 3 }, { of }, 5, undefined])
+      expect(read({ branch })?.branch).toBeNull();
+    // Of an older version of the page: without an id.
+    expect(read({ id: undefined })?.id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   it('are none if it is something else that is kept', () => {

@@ -4,12 +4,16 @@ import type * as Library from '@sluice/engine';
 import type { CachedModel } from '@sluice/engine';
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { kept, refresh, refused, removable } from '../src/model/kept';
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { kept } from '../src/model/kept';
+import { refresh, refused, removable } from '../src/model/kept-list';
 import { LoadLine } from '../src/model/load-line';
+import { loadParts } from '../src/model/parts';
 import { sheetOpen } from '../src/model/open';
 import { fromAddress } from '../src/model/source';
-import { loading, paused, type Loading } from '../src/model/state';
+import { models, paused, putAside } from '../src/model/state';
+import { beginning } from '../src/model/phases';
+import { setPhase, showModel } from './phase';
 
 const device = vi.hoisted(() => ({
   list: [] as CachedModel[],
@@ -31,11 +35,26 @@ const OTHERS = 'https://models.example/others.gguf';
 
 function part(source: string, stored: number, used: number): CachedModel {
   return {
-    ...{ source, name: 'a.gguf', bytes: 5_000_000, stored, packed: 0, complete: false, used },
-    ...{ verified: false, sha256: '', etag: '', commit: '', pinned: false, created: 0 },
-    ...{ inUse: true, parts: 1 },
+    source,
+    name: 'a.gguf',
+    bytes: 5_000_000,
+    stored,
+    packed: 0,
+    complete: false,
+    used,
+    verified: false,
+    sha256: '',
+    etag: '',
+    commit: '',
+    pinned: false,
+    created: 0,
+    inUse: true,
+    parts: 1,
   };
 }
+
+// What the line says comes later.
+beforeAll(async () => void (await loadParts.fetch()));
 
 let place: HTMLElement;
 beforeEach(() => {
@@ -45,8 +64,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await act(() => render(null, place));
-  paused.value = null;
-  loading.value = null;
+  showModel(models, null);
   refused.value = null;
   sheetOpen.value = false;
 });
@@ -54,7 +72,7 @@ afterEach(async () => {
 /** Shows that the load from an address is paused. */
 async function pausedFrom(url: string): Promise<void> {
   await act(() => {
-    paused.value = { source: fromAddress(url), progress: null };
+    putAside(fromAddress(url));
     render(<LoadLine />, place);
   });
 }
@@ -82,7 +100,13 @@ it('so does one that was loaded by its short name', async () => {
 it('of the models in use, only the one that comes here is said to come here', async () => {
   device.list = [part(OTHERS, 4_000_000, 9e12), part(MINE, 1_000_000, 5)];
   device.names.set('hf:o/r:Q4_0', MINE);
-  loading.value = { source: fromAddress('hf:o/r:Q4_0') } as Loading;
+  setPhase(models, {
+    kind: 'loading',
+    coming: beginning(fromAddress('hf:o/r:Q4_0'), false),
+    shown: null,
+    paused: null,
+    problem: null,
+  });
   expect(await removable(part(MINE, 1, 1))).toBe(false);
   expect(refused.value?.own).toContain('fetched here');
   expect(await removable(part(OTHERS, 1, 1))).toBe(false);

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CachedModel, ModelInfo } from '@sluice/engine';
 import { outlook, readKnown, withModel, type KnownModels } from '../src/model/known';
-import { limitOf } from '../src/model/memory';
 
 const MB = 1e6;
 const kept = (bytes: number): CachedModel =>
@@ -37,11 +36,4 @@ it('remembers the newest only, and takes from the storage only what can be true'
   expect(readKnown(JSON.stringify([...models]))).toEqual(models);
   for (const bad of [null, '{', '{}', '[1,null,["a"],[2,{"all":1}],["b",{"all":-1}]]'])
     expect(readKnown(bad).size).toBe(0);
-});
-
-it('a model may take half of the device’s memory, and never more than a browser gives', () => {
-  expect(limitOf(undefined, 4)).toBe(2 * 1024 ** 3);
-  expect(limitOf(undefined, 0.5)).toBe(1024 ** 3);
-  expect(limitOf(undefined, 64)).toBeLessThan(4 * 1024 ** 3);
-  expect(limitOf(300 * MB, 4)).toBe(300 * MB);
 });

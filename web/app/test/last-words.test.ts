@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { dropLast, keepLast, writeLast } from '../src/history/last-words';
+import { partsOf } from '../src/history/parts';
 import { openStore, type Store } from '../src/history/store';
 import { append, message, update, type Conversation } from '../src/history/tree';
 import { databases, talk } from './history-setup';
@@ -34,7 +35,7 @@ afterEach(() => {
 /** `c` with an answer that has ended. */
 function answered(c: Conversation, text: string): Conversation {
   const mine = message(c, 'assistant', '');
-  return update(append(c, mine), mine.id, { content: text, finish: 'stop' });
+  return update(append(c, mine), mine.id, { parts: partsOf(text), finish: 'stop' });
 }
 
 const kept = (): string[] => Object.keys(storage);
@@ -46,7 +47,7 @@ it('brings what was not written, once', async () => {
   keepLast(after, before);
   expect(kept()).toHaveLength(1);
   // Only what differs.
-  expect(storage.getItem(kept()[0] ?? '')).not.toContain('"content":"a"');
+  expect(storage.getItem(kept()[0] ?? '')).not.toContain('"text":"a"');
   await writeLast(store);
   expect(await store.get(before.id)).toEqual(after);
   expect(kept()).toEqual([]);

@@ -182,8 +182,12 @@ describe('the figures', () => {
   it('count the layers that stay apart from those that take turns', () => {
     expect(summaryOf(arrived(usual, 9.5))).toMatchObject({ layers: 28, ready: 8, settled: false });
     expect(summaryOf(turning(large, 20))).toEqual({
-      ...{ layers: 32, ready: 8, again: 32, layersAgain: 24 },
-      ...{ bytesAgain: 24 * 130e6 + 4 * 130e6, settled: true },
+      layers: 32,
+      ready: 8,
+      again: 32,
+      layersAgain: 24,
+      bytesAgain: 24 * 130e6 + 4 * 130e6,
+      settled: true,
     });
   });
 });

@@ -3,23 +3,19 @@
 import type { Engine, ModelInfo } from '@sluice/engine';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { whatItDoes } from '../src/model/makes';
-import { model, type Model } from '../src/model/state';
-import { chooseView, chosenView, followModel, view } from '../src/page/view';
-import { busy } from '../src/run';
-import {
-  before,
-  choiceOf,
-  choose,
-  fill,
-  filled,
-  filling,
-  parts,
-  takeBack,
-} from '../src/writing/masks-state';
-import { prompt } from '../src/writing/prompt';
+import { models, type Model } from '../src/model/state';
+import { followModel } from '../src/shell/follow-model';
+import { chooseView, chosenView, view } from '../src/ui/view';
+import { busy } from '../src/model/run';
+import { choiceOf, filled, parts } from '../src/writing/masks-controller';
+import { masks } from '../src/writing/state';
+import { prompt } from '../src/link/prompt';
+import { showModel } from './phase';
 
 const asked = vi.hoisted(() => [] as string[]);
 vi.mock('../src/model/use', () => ({
+  onReading: () => {},
+  onToken: () => {},
   withEngine: async (_: AbortSignal, work: (by: Engine) => Promise<void>) => {
     const fillMask = async (text: string) => {
       asked.push(text);
@@ -40,32 +36,27 @@ vi.mock('../src/model/use', () => ({
 /** Waits until nothing is refused by `holds`, also on a busy machine. */
 const soon = (holds: () => unknown): Promise<unknown> => vi.waitFor(holds, { timeout: 30_000 });
 
-function modelOf(makes: readonly string[], change: object = {}): Model {
-  const info = { makes, metadata: {}, architecture: 'bert', name: 'tiny', ...change };
+function modelOf(purpose: string | null): Model {
+  const info = { purpose, metadata: {}, architecture: 'bert', name: 'tiny' };
   return { info: info as unknown as ModelInfo, source: { kind: 'bundled' } } as Model;
 }
 const idle = (): Promise<unknown> => soon(() => expect(busy.value).toBe(false));
 
 beforeEach(() => {
-  model.value = modelOf(['vectors', 'masks']);
+  showModel(models, modelOf('masks'));
   asked.length = 0;
-  filling.value = null;
-  before.value = [];
+  masks.filling.value = null;
+  masks.before.value = [];
 });
 afterEach(() => {
-  model.value = null;
+  showModel(models, null);
 });
 
 it('says what a model is for', () => {
-  const of = (makes: readonly string[], change = {}): string =>
-    whatItDoes(modelOf(makes, change).info);
-  expect(of(['text', 'vectors'])).toBe('writes');
-  expect(of(['text'])).toBe('writes');
-  expect(of(['vectors'])).toBe('finds');
-  expect(of(['vectors', 'masks'])).toBe('fills');
-  const pools = (n: number) => ({ metadata: { 'qwen3.pooling_type': n }, architecture: 'qwen3' });
-  expect(of(['text', 'vectors'], pools(3))).toBe('finds');
-  expect(of(['text', 'vectors'], pools(0))).toBe('writes');
+  const does = ['masks', 'vectors', 'text', null].map((purpose) =>
+    whatItDoes(modelOf(purpose).info),
+  );
+  expect(does).toEqual(['fills', 'finds', 'writes', 'writes']);
 });
 
 it('puts words into a text', () => {
@@ -83,54 +74,54 @@ it('puts words into a text', () => {
 
 it('finds words for each mask, and anew after each choice', async () => {
   prompt.value = 'A [MASK] in the [MASK].';
-  fill();
+  masks.fill();
   await idle();
-  expect(filling.value?.masks.map((all) => all.map(({ word }) => word))).toEqual([
+  expect(masks.filling.value?.masks.map((all) => all.map(({ word }) => word))).toEqual([
     ['sun', 'ny'],
     ['sun', 'ny'],
   ]);
-  choose(1, filling.value?.masks[1]?.[0] ?? { word: '', joins: false, probability: 0 });
+  masks.choose(1, masks.filling.value?.masks[1]?.[0] ?? { word: '', joins: false, probability: 0 });
   await idle();
   expect(prompt.value).toBe('A [MASK] in the sun.');
   expect(asked).toEqual(['A [MASK] in the [MASK].', 'A [MASK] in the sun.']);
-  choose(0, filling.value?.masks[0]?.[0] ?? { word: '', joins: false, probability: 0 });
+  masks.choose(0, masks.filling.value?.masks[0]?.[0] ?? { word: '', joins: false, probability: 0 });
   expect(prompt.value).toBe('A sun in the sun.');
   // There is none left.
   expect(busy.value).toBe(false);
-  takeBack();
+  masks.takeBack();
   await idle();
   expect(prompt.value).toBe('A [MASK] in the sun.');
-  expect(filling.value?.text).toBe('A [MASK] in the sun.');
+  expect(masks.filling.value?.text).toBe('A [MASK] in the sun.');
 });
 
 it('asks no other model, and for no text without a mask', () => {
   prompt.value = 'A sun.';
-  fill();
-  model.value = modelOf(['text']);
+  masks.fill();
+  showModel(models, modelOf('text'));
   prompt.value = 'A [MASK].';
-  fill();
+  masks.fill();
   expect(busy.value).toBe(false);
   expect(asked).toEqual([]);
 });
 
 it('goes from the conversation to where the model is of use, and back', () => {
-  model.value = null;
+  showModel(models, null);
   chosenView.value = null;
   followModel();
   expect(view.value).toBe('talk');
-  model.value = modelOf(['vectors']);
+  showModel(models, modelOf('vectors'));
   expect(view.value).toBe('find');
-  model.value = modelOf(['vectors', 'masks']);
+  showModel(models, modelOf('masks'));
   expect(view.value).toBe('write');
-  model.value = modelOf(['text']);
+  showModel(models, modelOf('text'));
   expect(view.value).toBe('talk');
   // What the reader has chosen stays.
-  model.value = modelOf(['vectors']);
+  showModel(models, modelOf('vectors'));
   chooseView('talk');
-  model.value = null;
-  model.value = modelOf(['text']);
+  showModel(models, null);
+  showModel(models, modelOf('text'));
   expect(view.value).toBe('talk');
   chooseView('write');
-  model.value = modelOf(['vectors']);
+  showModel(models, modelOf('vectors'));
   expect(view.value).toBe('write');
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { MemoryPlan } from '@sluice/engine';
-import { bothFit, planInWords } from '../src/model/memory';
+import { bothFit } from '../src/model/memory';
+import { planInWords } from '../src/model/memory-words';
 
 const MB = 1e6;
 
@@ -18,10 +19,23 @@ test('a device with less memory keeps less; one that names none counts as 4 GiB'
 });
 
 const plan: MemoryPlan = {
-  ...{ contextSize: 4096, kvType: 'f16', weights: 700 * MB, kv: 60 * MB, activations: 30 * MB },
-  ...{ kvChunk: 3.75 * MB, leftOutBytes: 0, session: 80 * MB },
-  ...{ constant: 10 * MB, start: 710 * MB, total: 800 * MB, all: 800 * MB },
-  ...{ least: 120 * MB, budget: 0, rereadBytes: 0, bytesPerToken: 90 * MB },
+  contextSize: 4096,
+  kvType: 'f16',
+  weights: 700 * MB,
+  kv: 60 * MB,
+  activations: 30 * MB,
+  kvChunk: 3.75 * MB,
+  leftOutBytes: 0,
+  session: 80 * MB,
+  plannedTokens: 4096,
+  constant: 10 * MB,
+  start: 710 * MB,
+  total: 800 * MB,
+  all: 800 * MB,
+  least: 120 * MB,
+  budget: 0,
+  rereadBytes: 0,
+  bytesPerToken: 90 * MB,
 };
 
 test('an offer says what the model would take, and what would be read again', () => {

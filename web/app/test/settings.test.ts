@@ -25,7 +25,7 @@ import {
   type Settings,
 } from '../src/settings/settings';
 import { MAX_STOP, isStop, joinStops, readStop, showStop, splitStops } from '../src/settings/stops';
-import { chatSampling, loadOptions, loadSettings, sameLoad, sampling } from '../src/settings/use';
+import { answerSampling, loadOptions, loadSettings, sameLoad, sampling } from '../src/settings/use';
 
 it('takes the nearest number that is allowed', () => {
   expect(nearestSetting('length', '99999')).toBe(4096);
@@ -208,42 +208,28 @@ it('gives the library the samplers', () => {
   expect(sampling({ ...DEFAULTS, ...penalties })).toMatchObject(penalties);
   const some: Settings = { ...DEFAULTS, length: 9, seed: 0, stop: ['\n'], reasoningBudget: 50 };
   expect(sampling(some)).toMatchObject({ maxTokens: 9, seed: 0, stop: ['\n'] });
-  expect(chatSampling(DEFAULTS)).toEqual({
-    temperature: 0.8,
-    top_k: 40,
-    top_p: 0.95,
-    min_p: 0.05,
-    repetition_penalty: 1,
-    repeat_last_n: 64,
-    presence_penalty: 0,
-    frequency_penalty: 0,
-    max_tokens: null,
-    seed: null,
-    stop: null,
-    reasoning: { enabled: null, max_tokens: null },
-  });
-  expect(chatSampling(some)).toMatchObject({
-    max_tokens: 9,
-    seed: 0,
-    stop: ['\n'],
-    reasoning: { enabled: null, max_tokens: 50 },
-  });
-  expect(chatSampling({ ...some, reasoning: 'on' }).reasoning).toEqual({
-    enabled: true,
-    max_tokens: 50,
-  });
+  expect(answerSampling(DEFAULTS)).toEqual(presets.value.balanced);
+  expect(answerSampling({ ...DEFAULTS, ...penalties })).toMatchObject(penalties);
+  expect(answerSampling(some)).toMatchObject({ maxTokens: 9, seed: 0, stop: ['\n'] });
+  const thinks = (of: Settings): unknown[] => {
+    const { thinking, thinkingTokens } = answerSampling(of);
+    return [thinking, thinkingTokens];
+  };
+  expect(thinks(DEFAULTS)).toEqual([undefined, undefined]);
+  expect(thinks(some)).toEqual([undefined, 50]);
+  expect(thinks({ ...some, reasoning: 'on' })).toEqual([true, 50]);
   // A budget would have no meaning.
-  expect(chatSampling({ ...some, reasoning: 'off' }).reasoning).toEqual({
-    enabled: false,
-    max_tokens: null,
-  });
+  expect(thinks({ ...some, reasoning: 'off' })).toEqual([false, undefined]);
 });
 
 it('knows what a load would change', () => {
   const some: Settings = { ...DEFAULTS, context: 1000, kvType: 'q8_0', threads: 2, memory: 5 };
   expect(loadOptions(DEFAULTS)).toEqual({ kvType: 'f16' });
   expect(loadOptions(some)).toEqual({
-    ...{ contextSize: 1000, kvType: 'q8_0', threads: 2, memoryBudget: 5_000_000 },
+    contextSize: 1000,
+    kvType: 'q8_0',
+    threads: 2,
+    memoryBudget: 5_000_000,
   });
   const loaded = loadSettings(some);
   const hotter: Settings = { ...some, temperature: 2 };
@@ -256,7 +242,7 @@ it('knows what a load would change', () => {
 });
 
 it('reckons the memory of a context from that of another', () => {
-  const plan = { kv: 512_000, kvChunk: 256_000, contextSize: 512, kvType: 'f16' } as const;
+  const plan = { kv: 512_000, kvChunk: 256_000, plannedTokens: 512, kvType: 'f16' } as const;
   expect(kvBytes(plan, 512, 'f16')).toBe(512_000);
   expect(kvBytes(plan, 513, 'f16')).toBe(768_000); // the engine takes 256 positions at a time
   expect(kvBytes(plan, 1, 'f16')).toBe(256_000);
@@ -266,8 +252,16 @@ it('reckons the memory of a context from that of another', () => {
   expect(kvBytes(small, 512, 'f16')).toBe(512_000);
   // Recurrent states and windows take the same for any context.
   expect(kvBytes({ ...plan, kv: 9_512_000 }, 4096, 'f16')).toBe(13_096_000);
-  expect(contextOf({ context: null }, 131_072)).toBe(4096);
-  expect(contextOf({ context: null }, 512)).toBe(512);
-  expect(contextOf({ context: 9000 }, 512)).toBe(9000);
+});
+
+it('knows the context that a model gets', () => {
+  const writer = { contextLength: 131_072, makes: ['text', 'vectors'] } as const;
+  expect(contextOf({ context: null }, writer)).toBe(4096);
+  expect(contextOf({ context: null }, { ...writer, contextLength: 512 })).toBe(512);
+  expect(contextOf({ context: 9000 }, { ...writer, contextLength: 512 })).toBe(9000);
+  // One that makes vectors alone takes texts as long as it allows.
+  expect(contextOf({ context: null }, { contextLength: 8192, makes: ['vectors'] })).toBe(8192);
+  expect(contextOf({ context: null }, { ...writer, contextLength: null })).toBeNull();
   expect(contextOf({ context: null }, null)).toBeNull();
+  expect(contextOf({ context: 700 }, null)).toBe(700);
 });

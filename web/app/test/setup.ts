@@ -1,4 +1,4 @@
-// The tests speak German where they want to, without waiting for its script.
-import { fetchGerman } from '../src/texts/language';
+// The tests speak any language where they want to, without waiting for its script.
+import { LANGUAGES, fetchLanguage } from '../src/texts/language';
 
-await fetchGerman();
+await Promise.all(LANGUAGES.map(fetchLanguage));

@@ -1,15 +1,24 @@
 import { expect, it } from 'vitest';
-import { readFragment, settingsText } from '../src/page/fragment';
+import { readFragment } from '../src/link/fragment';
 import { DEFAULTS } from '../src/settings/settings';
+import { settingsText } from '../src/settings/text';
 import type { Written } from '../src/writing/kept-texts';
 import { shareOf } from '../src/writing/share';
 
 const BASE = 'https://sluice.example/app/';
 const settings = { ...DEFAULTS, temperature: 0.5, length: 30 };
 const written: Written = {
-  ...{ prompt: 'One day', text: ' a dog & a cat', tokens: 4, finish: 'length', seed: 7, begun: 0 },
+  id: '00000000-0000-4000-8000-000000000001',
+  prompt: 'One day',
+  text: ' a dog & a cat',
+  tokens: 4,
+  finish: 'length',
+  seed: 7,
+  begun: 0,
   by: { name: 'Stories', kind: 'bundled', url: null },
   settings: settingsText({ ...settings, seed: 99 }),
+  runs: [],
+  branch: null,
 };
 
 function read(so: Written): ReturnType<typeof readFragment> {
@@ -18,7 +27,10 @@ function read(so: Written): ReturnType<typeof readFragment> {
 
 it('a link holds the prompt, the settings of the text and its seed', () => {
   expect(read(written)).toEqual({
-    ...{ prompt: 'One day', model: null, view: 'write', ignored: [] },
+    prompt: 'One day',
+    model: null,
+    view: 'write',
+    ignored: [],
     settings: { ...settings, seed: 7 },
   });
   expect(shareOf(written).without).toBe('');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { cacheOf, fromAddress, hostOf, inputOf, oneModel, sourceName } from '../src/model/source';
+import { cacheOf, fromAddress, inputOf, oneModel, sourceName } from '../src/model/source';
 
 const file = (name: string): File => new File(['x'], name);
 const named = (...names: string[]): string[] | null => {
@@ -45,8 +45,6 @@ it('names what an address leads to', () => {
     'hf:owner/repo:m-00001-of-00002.gguf@refs/pr/1': 'm.gguf',
   };
   for (const [url, name] of Object.entries(names)) expect(sourceName(fromAddress(url))).toBe(name);
-  expect(hostOf('hf:owner/repo')).toBe('huggingface.co');
-  expect(hostOf('http://localhost:8080/m.gguf')).toBe('localhost:8080');
 });
 
 it('keeps what comes from an address, unless the reader doesn’t want that', () => {

@@ -4,21 +4,21 @@ import {
   NOTHING,
   estimate,
   readSeen,
-  readsOf,
   readsOfFile,
-  speedInWords,
   speedShort,
-  withText,
-  type Ran,
   type Seen,
 } from '../src/model/speed';
+import { speedInWords } from '../src/model/facts';
+import { readsOf, withText, type Ran } from '../src/model/reads';
 import { chosenLanguage } from '../src/texts';
 
 const GB = 1e9;
 const at = Date.UTC(2026, 10, 23);
 const measured = { bytesPerSecond: 20 * GB, bytesPerSecond8: 25 * GB, at };
 const whole = (decodeBytes: number | null, eightBits = false) => ({
-  ...{ decodeBytes, rereadBytes: 0, eightBits },
+  decodeBytes,
+  rereadBytes: 0,
+  eightBits,
 });
 const shown = (decodeBytes: number, bytesPerSecond: number) => ({
   decodeBytes,
@@ -52,7 +52,9 @@ it('is what a text of the model has shown, and else is corrected by the text of 
   const texts = [shown(0.4 * GB, 9 * GB), shown(2 * GB, 12 * GB), shown(2.6e6, 1.3 * GB)];
   const seen: Seen = { ...NOTHING, measured, texts };
   expect(estimate(whole(2 * GB), seen)).toEqual({
-    ...{ tokensPerSecond: 6, learned: true, rereads: false },
+    tokensPerSecond: 6,
+    learned: true,
+    rereads: false,
   });
   // As much slower than measured as the one of 0.4 GB was.
   const guess = estimate(whole(0.5 * GB), seen);
@@ -71,7 +73,9 @@ it('knows of a model whether its weights have eight bits, and of a file only its
     ({ memory: { bytesPerToken: GB, rereadBytes: 5 }, types }) as ModelInfo;
   const of = (n: number) => ({ tensors: 1, bytes: n });
   expect(readsOf(info({ Q4_0: of(90), Q8_0: of(20) }))).toEqual({
-    ...{ decodeBytes: GB, rereadBytes: 5, eightBits: false },
+    decodeBytes: GB,
+    rereadBytes: 5,
+    eightBits: false,
   });
   expect(readsOf(info({ F16: of(90), Q4_0: of(20) })).eightBits).toBe(true);
   expect(readsOfFile('Q8_0', GB, 0)).toEqual(whole(GB, true));
@@ -111,7 +115,10 @@ it('is said as a range until it is learned, with no more digits than it is worth
 });
 
 const ran = (change: Partial<Ran>): Ran => ({
-  ...{ tokens: 100, tokensPerSecond: 10, bytesPerToken: GB, eightBits: false },
+  tokens: 100,
+  tokensPerSecond: 10,
+  bytesPerToken: GB,
+  eightBits: false,
   ...change,
 });
 

@@ -1,13 +1,14 @@
 // The engine worker: it holds the wasm module and the sessions, and runs the decode loop.
-import { EngineHost } from './host.js';
-import { openModule } from './module.js';
-import type { ToEngine } from './protocol.js';
+import { workerPort } from './platform/here.js';
+import { EngineHost } from './engine/host.js';
+import { openModule } from './engine/module.js';
+import type { ToEngine } from './shared/calls.js';
 
-const host = new EngineHost(
-  (message, transfer = []) => globalThis.postMessage(message, { transfer }),
-  openModule,
-);
+const port = workerPort();
+const host = new EngineHost((message, transfer) => port.post(message, transfer), openModule);
 
 // If the worker's policy forbids compiling, Firefox can't deliver the compiled code. No other message can fail like this.
-globalThis.addEventListener('messageerror', () => host.handle({ type: 'code', code: null }));
-globalThis.addEventListener('message', ({ data }: MessageEvent<ToEngine>) => host.handle(data));
+port.hear(
+  (message) => host.handle(message as ToEngine),
+  () => host.handle({ type: 'code', code: null }),
+);

@@ -1,7 +1,22 @@
 // The types of `await using`, for sites whose TypeScript setting `lib` lacks them.
 /// <reference lib="esnext.disposable" preserve="true" />
-export { cache, listModels } from './cache.js';
-export { createOpenAIFetch, type OpenAIEngine } from './chat/openai-fetch.js';
+export type {
+  Answer,
+  AnswerMessage,
+  AnswerPart,
+  AnswerRequest,
+  AnswerStream,
+  AnswerToken,
+  Completion,
+  ReasoningPart,
+  TextEnd,
+  TextPart,
+  TextStream,
+} from './shared/answer-types.js';
+export { addressFacts, type AddressFacts } from './page/address-facts.js';
+export { cache, listModels } from './page/cache.js';
+export { foldParts } from './page/chat/parts.js';
+export { createOpenAIFetch, type OpenAIEngine } from './page/chat/openai-fetch.js';
 export type {
   ChatCompletion,
   ChatCompletionChoice,
@@ -31,26 +46,48 @@ export type {
   Timings,
   TokenLogprob,
   Usage,
-} from './chat/types.js';
+} from './shared/chat-types.js';
 export {
   configure,
   type Configuration,
   type FileUrl,
   type WasmFile,
   type WorkerFile,
-} from './configure.js';
-export { Engine } from './engine.js';
+} from './page/configure.js';
+export { Engine } from './page/engine.js';
+export { shardOf, type Shard } from './shared/shards.js';
+export { memoryLimit } from './shared/budget.js';
 export {
   SluiceError,
   fromErrorData,
   toErrorData,
   type ErrorCode,
   type ErrorData,
-} from './errors.js';
-export type { DownloadReason, Facts, NotKeptReason } from './facts.js';
-export { NOTE_CODES, type Audience, type Note, type NoteCode } from './notes.js';
-export { GENERATE_RULES, LOAD_RULES, type Rule, type RuleKind } from './option-table.js';
-export { states } from './states.js';
+} from './shared/errors.js';
+export type { DownloadReason, Facts, NotKeptReason } from './shared/facts.js';
+export type {
+  Attention,
+  AttentionOptions,
+  Choice,
+  ChoiceCandidate,
+  ChoiceOptions,
+  ChoiceStep,
+  HiddenStatesOptions,
+  InsideCalls,
+  Lens,
+  LensCell,
+  LensOptions,
+  LensProgress,
+  PiecesOptions,
+  RawLogits,
+  RawLogitsOptions,
+  StatesAt,
+  StatesOf,
+  StatesProgress,
+} from './shared/inside-types.js';
+export { NOTE_CODES, type Audience, type Note, type NoteCode } from './shared/notes.js';
+export { GENERATE_RULES, LOAD_RULES, type Rule, type RuleKind } from './shared/option-table.js';
+export { states } from './page/state-store.js';
 export type {
   Embeddings,
   Embedding,
@@ -65,27 +102,20 @@ export type {
   Match,
   Pooling,
   SimilarOptions,
-} from './vectors/types.js';
-export { readAddress, type AddressProblem, type TypedAddress } from './typed-address.js';
+} from './shared/vector-types.js';
+export { readAddress, type AddressProblem, type TypedAddress } from './page/typed-address.js';
 export type {
   AsyncStream,
-  CachedModel,
-  CacheOptions,
-  CacheRoom,
   ChatMessage,
   ChatPart,
-  Completion,
   CountOptions,
   DetokenizeOptions,
   EngineStats,
   Finish,
   Flavour,
   GenerateOptions,
-  KeptState,
   KvType,
-  ListOptions,
   LoadOptions,
-  LoadProgress,
   Logits,
   LogitsOptions,
   DecodeRate,
@@ -93,27 +123,37 @@ export type {
   MemoryOptions,
   MemoryPlan,
   MetadataValue,
-  ModelCache,
-  ModelFile,
   ModelInfo,
   ModelSampling,
   ModelSource,
   ProbeOptions,
   Prompt,
-  PromptProgress,
   RestoreOptions,
   SaveOptions,
   Session,
   SessionOptions,
-  SlotView,
   SourceOptions,
-  StateStore,
   TemplateOptions,
   TensorInfo,
   Token,
   TokenizeOptions,
-  Verification,
+} from './shared/types.js';
+export type {
+  LoadProgress,
+  PromptProgress,
+  SlotView,
   WaitingFor,
-  VerifyOptions,
   WeightsView,
-} from './types.js';
+} from './shared/progress-types.js';
+export type {
+  CachedModel,
+  CacheOptions,
+  CacheRoom,
+  KeptState,
+  ListOptions,
+  ModelCache,
+  ModelFile,
+  StateStore,
+  Verification,
+  VerifyOptions,
+} from './shared/cache-types.js';

@@ -8,9 +8,9 @@ import {
   hubOf,
   parseAddress,
   shardUrls,
-  shardsOf,
   type Address,
-} from '../src/net/addresses.js';
+} from '../src/loader/net/addresses.js';
+import { shardOf, shardsOf } from '../src/shared/shards.js';
 
 const MIRROR = 'http://localhost:8080/hub';
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
@@ -149,6 +149,8 @@ describe('a split model', () => {
     ];
     for (const shard of shards) expect(shardsOf(shard)).toEqual(shards);
     expect(shardsOf('m-00999-of-00999.gguf')?.length).toBe(999);
+    expect(shardOf('a/m-00002-of-00003.gguf')).toEqual({ model: 'a/m.gguf', part: 2, parts: 3 });
+    expect(shardOf('M-00001-of-00002.GGUF')).toEqual({ model: 'M.GGUF', part: 1, parts: 2 });
   });
 
   it.each([
@@ -161,6 +163,7 @@ describe('a split model', () => {
     'm-00001-of-00000.gguf',
   ])('is not %s', (name) => {
     expect(shardsOf(name)).toBeNull();
+    expect(shardOf(name)).toBeNull();
   });
 
   it('keeps the query of its address', () => {

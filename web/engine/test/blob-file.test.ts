@@ -1,6 +1,6 @@
 // A file of the user, read in place: in order by streams, at random, cut short, and where blobs have no byte streams.
 import { describe, expect, it, vi } from 'vitest';
-import { BlobFile } from '../src/blob-file.js';
+import { BlobFile } from '../src/loader/blob-file.js';
 
 const SIZE = 3 << 20;
 const content = Uint8Array.from({ length: SIZE }, (_, i) => (i * 31 + (i >> 8) * 7) & 255);

@@ -30,7 +30,7 @@ afterEach(() => {
 test('a file is written block by block, and read in the next session', async () => {
   const { file } = await opened('writer');
   await file.begin(facts(WHOLE.length));
-  expect([file.blockBytes, file.n_blocks, file.missing()]).toEqual([BLOCK, 6, 6]);
+  expect([file.blockBytes, file.blockCount, file.missing()]).toEqual([BLOCK, 6, 6]);
   for (const block of [5, 0, 2, 1, 4]) writeBlock(file, block, WHOLE, 10_000);
   expect([file.has(3), file.missing(), file.complete]).toEqual([false, 1, false]);
   file.close();
@@ -48,6 +48,25 @@ test('a file is written block by block, and read in the next session', async () 
   for (let i = 0; i < 6; ++i) expect(await readsRight(reader, i, WHOLE)).toBe(true);
   await settle();
   reader.close();
+  await settle();
+});
+
+test('an entry whose files go while it is opened is opened once more', async () => {
+  const folder = opfs.folder() as { getFileHandle(...args: unknown[]): Promise<object> };
+  let gone = 1;
+  vi.spyOn(opfs, 'folder').mockImplementation(() => ({
+    ...folder,
+    getFileHandle: async (...args: unknown[]) => {
+      if (gone-- > 0) throw new DOMException('gone', 'NotReadableError');
+      return folder.getFileHandle(...args);
+    },
+  }));
+  const { file } = await opened('writer');
+  expect(gone).toBeLessThan(1);
+  file.close();
+  await settle();
+  gone = Infinity;
+  await expect(opened('writer')).rejects.toThrow('NotReadableError');
   await settle();
 });
 
@@ -107,14 +126,14 @@ test('a length that is told at the end makes the last block whole', async () => 
   const whole = bytesOf(2 * M + 1234);
   const { file } = await opened('writer');
   await file.begin(facts(0));
-  expect([file.blockBytes, file.total, file.n_blocks]).toEqual([M, 0, 0]);
+  expect([file.blockBytes, file.total, file.blockCount]).toEqual([M, 0, 0]);
   writeBlock(file, 0, whole);
   writeBlock(file, 1, whole, 100_000);
   const last = file.block(2);
   expect(last.push(whole.subarray(2 * M))).toBe(1234);
-  expect([last.full, file.complete, file.n_blocks]).toEqual([false, false, 2]);
+  expect([last.full, file.complete, file.blockCount]).toEqual([false, false, 2]);
   await file.begin(facts(whole.length));
-  expect([last.full, file.complete, file.n_blocks]).toEqual([true, true, 3]);
+  expect([last.full, file.complete, file.blockCount]).toEqual([true, true, 3]);
   expect(await readsRight(file, 2, whole)).toBe(true);
   file.close();
   await settle();

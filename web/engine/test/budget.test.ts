@@ -1,9 +1,37 @@
-import { describe, expect, it } from 'vitest';
-import { budgetNote, chooseBudget } from '../src/budget.js';
-import type { MemoryPlan } from '../src/types.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { budgetNote } from '../src/engine/budget.js';
+import { chooseBudget, memoryLimit } from '../src/shared/budget.js';
+import type { MemoryPlan } from '../src/shared/types.js';
 
 const MIB = 1 << 20;
 const GIB = 1 << 30;
+
+/** As a browser on a device with so many GiB tells it. */
+function onDevice(deviceMemory: number | undefined): void {
+  vi.stubGlobal('navigator', { deviceMemory });
+}
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+describe('the memory that a model may take', () => {
+  it.each([
+    [undefined, 4, 2 * GIB],
+    [undefined, 0.5, GIB],
+    [undefined, 64, 4 * GIB - 128 * MIB],
+    [undefined, undefined, 4 * GIB - 128 * MIB],
+    [300_000_000, 4, 300_000_000],
+    [9e9, 64, 4 * GIB - 128 * MIB],
+  ])('option %s, device %s: %s', (given, device, bytes) => {
+    onDevice(device);
+    expect(memoryLimit(given)).toBe(bytes);
+  });
+
+  it('is what a module can have where nothing is told of the device', () => {
+    vi.stubGlobal('navigator', undefined);
+    expect(memoryLimit()).toBe(4 * GIB - 128 * MIB);
+  });
+});
 
 describe('the budget', () => {
   it.each([

@@ -1,9 +1,9 @@
 // `cache`, its worker's answers, and the entries behind them: listing, deletion, room.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { askToPersist } from '../src/cache.js';
+import { askToPersist } from '../src/platform/abilities.js';
 import { SluiceError, cache } from '../src/index.js';
-import { findNamed, openEntry } from '../src/store/entries.js';
-import { lockState } from '../src/store/states.js';
+import { findNamed, openEntry } from '../src/loader/store/entries.js';
+import { lockState } from '../src/loader/store/state-files.js';
 import { sha256Hex } from './store-setup.js';
 import { FakeOpfs } from './fake-opfs.js';
 import { useFakes, FakeWorker } from './fake-workers.js';
@@ -180,7 +180,8 @@ describe('an entry of a newer version', () => {
   test('is not opened, and no byte of it changes', async () => {
     const entry = await openEntry(at('newer'), ALONE);
     expect(entry).toMatchObject({
-      ...{ kind: 'none', reason: 'newer' },
+      kind: 'none',
+      reason: 'newer',
       why: expect.stringContaining('newer') as string,
     });
     expect(await cache.list()).toMatchObject([
@@ -285,7 +286,7 @@ describe('room', () => {
   });
 
   test('room that the browser grants but the disk lacks is storage_full as well', async () => {
-    opfs.disk_left = 100_000;
+    opfs.diskLeft = 100_000;
     expect(await codeOf(begin('a', SIZE))).toBe('storage_full');
     expect(await cache.list()).toEqual([]);
     expect(opfs.files.size).toBe(0);
@@ -294,7 +295,7 @@ describe('room', () => {
   test('where the browser grants less than it says, the least recently used go until there is room', async () => {
     for (const name of ['a', 'b', 'c']) await fill(at(name), WHOLE);
     await cache.pin(at('a'));
-    opfs.disk_left = SIZE - 1;
+    opfs.diskLeft = SIZE - 1;
     await begin('more', SIZE);
     expect(await names()).toEqual(expect.arrayContaining(['a.gguf', 'c.gguf', 'more.gguf']));
     expect(await cache.has(at('b'))).toBe(false);

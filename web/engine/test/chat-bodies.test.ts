@@ -1,6 +1,6 @@
 // What may be in the body of a request: each field that is wrong or not supported is refused by its name.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { takeChatRequest, takeTextRequest } from '../src/chat/request.js';
+import { takeChatRequest, takeTextRequest } from '../src/page/chat/request.js';
 import { SluiceError } from '../src/index.js';
 import { useFakes } from './fake-workers.js';
 

@@ -83,14 +83,16 @@ describe.each(CREATES)('of %s', (_, create) => {
   it('takes what else OpenAI’s client takes', async () => {
     const engine = await load();
     const options = {
-      ...{ maxRetries: 3, headers: { 'x-a': 'b' }, idempotencyKey: 'k', query: {}, stream: true },
-      ...{
-        fetchOptions: {},
-        method: 'post',
-        path: '/x',
-        defaultBaseURL: 'http://x',
-        timeout: null,
-      },
+      maxRetries: 3,
+      headers: { 'x-a': 'b' },
+      idempotencyKey: 'k',
+      query: {},
+      stream: true,
+      fetchOptions: {},
+      method: 'post',
+      path: '/x',
+      defaultBaseURL: 'http://x',
+      timeout: null,
     };
     expect(await create(engine, {}, options)).toMatchObject({ choices: [{ index: 0 }] });
     for (const none of [null, undefined, {}])

@@ -1,6 +1,6 @@
 // The sessions of chats in the engine worker: which one answers, what is computed again, and what goes.
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ToEngine } from '../src/protocol.js';
+import type { EngineCalls } from '../src/shared/calls.js';
 import {
   DROPPED,
   errorAnswer,
@@ -25,7 +25,7 @@ interface Rig {
   control: Control;
   host: HostRig;
   /** Sends a chat, and waits for its end. */
-  chat(messages: Message[], more?: Partial<ToEngine & { type: 'chat' }>): Promise<void>;
+  chat(messages: Message[], more?: Partial<EngineCalls['chat']['args']>): Promise<void>;
   /** The number of the session that answered last, and what it had of the prompt. */
   last(): { session: number; reused: number };
 }
@@ -45,12 +45,20 @@ async function rig(given: Partial<Control> = {}): Promise<Rig> {
         host.told.some(
           (one) => ['done', 'error'].includes(one.type) && 'id' in one && one.id === id,
         );
-      host.post({
-        ...{ type: 'chat', id, options: '{"seed":1}', maxTokens: null, thinkingTokens: -1 },
-        ...{ bytes: false, progress: false, state: null },
+      host.call(id, 'chat', {
+        options: '{"seed":1}',
+        maxTokens: null,
+        thinkingTokens: -1,
+        bytes: false,
+        progress: false,
+        state: null,
         prompt: {
-          ...{ kind: 'chat', messages: JSON.stringify(messages), kwargs: '', chatTemplate: '' },
-          ...{ truncate: false, thinking: -1 },
+          kind: 'chat',
+          messages: JSON.stringify(messages),
+          kwargs: '',
+          chatTemplate: '',
+          truncate: false,
+          thinking: -1,
         },
         ...more,
       });
@@ -187,17 +195,26 @@ describe('a request', () => {
   it('says what its prompt is before its tokens', async () => {
     const { chat, host, control } = await rig({ dropped: 3 });
     await chat([user('a')], {
-      ...{ maxTokens: 10, thinkingTokens: 5 },
+      maxTokens: 10,
+      thinkingTokens: 5,
       prompt: {
-        ...{ kind: 'chat', messages: JSON.stringify([user('a')]), kwargs: '{"b":1}' },
-        ...{ chatTemplate: 'c', truncate: true, thinking: 0 },
+        kind: 'chat',
+        messages: JSON.stringify([user('a')]),
+        kwargs: '{"b":1}',
+        chatTemplate: 'c',
+        truncate: true,
+        thinking: 0,
       },
     });
     const types = host.told.filter((one) => 'id' in one).map(({ type }) => type);
-    expect(types).toEqual(['chatBegun', 'tokens', 'done']);
-    expect(host.of('chatBegun')[0]).toEqual({
-      ...{ type: 'chatBegun', id: 1, promptTokens: 3, dropped: 3 },
-      ...{ reasoning: true, warnings: [DROPPED] },
+    expect(types).toEqual(['begun', 'tokens', 'done']);
+    expect(host.of('begun')[0]).toEqual({
+      type: 'begun',
+      id: 1,
+      promptTokens: 3,
+      dropped: 3,
+      reasoning: true,
+      warnings: [DROPPED],
     });
     const [asked] = control.asked;
     expect(asked?.slice(2, 6)).toEqual(['{"b":1}', 'c', 990, 0]);
@@ -209,7 +226,7 @@ describe('a request', () => {
     const first = chat([user('a')]);
     await chat([user('b')]);
     expect(host.of('error')[0]?.error.code).toBe('busy');
-    host.post({ type: 'cancel', id: 1 });
+    host.cancel(1);
     await first;
     control.replyWaits = () => false;
     await chat([user('wrong')]);
@@ -220,7 +237,7 @@ describe('a request', () => {
     await chat([user('c')]);
     expect(host.texts(5)).toEqual(['c']);
     expect(control.prompts).toBe(1);
-    host.post({ type: 'close' });
+    host.close();
     expect([control.prompts, control.sessions]).toEqual([0, 0]);
   });
 

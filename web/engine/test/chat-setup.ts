@@ -5,7 +5,7 @@ import {
   type ChatCompletionRequest,
   type ChatCompletionWholeRequest,
 } from '../src/index.js';
-import type { ToEngine } from '../src/protocol.js';
+import type { EngineCalls } from '../src/shared/calls.js';
 import { MODEL } from './engine-setup.js';
 import type { Control } from './fake-module.js';
 import { FakeWorker, useFakes } from './fake-workers.js';
@@ -46,8 +46,8 @@ export async function until(is: () => boolean): Promise<void> {
 }
 
 /** The requests that the worker got. */
-export function posted(): (ToEngine & { type: 'chat' })[] {
+export function posted(): EngineCalls['chat']['args'][] {
   return FakeWorker.all
     .flatMap(({ heard }) => heard)
-    .filter((one): one is ToEngine & { type: 'chat' } => one.type === 'chat');
+    .flatMap((one) => (one.type === 'call' && one.name === 'chat' ? [one.args] : []));
 }

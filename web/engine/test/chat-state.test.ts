@@ -1,11 +1,17 @@
 // The states of conversations that the device keeps: what is restored and written, and what of it survives.
+import { openFolder } from '../src/platform/here.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { NotKeptReason } from '../src/facts.js';
-import type { Note } from '../src/notes.js';
-import { openFolder } from '../src/store/opfs.js';
-import { deleteState, listStates, shrinkStates, stateKey } from '../src/store/states.js';
-import type { KeptState } from '../src/types.js';
+import type { NotKeptReason } from '../src/shared/facts.js';
+import type { Note } from '../src/shared/notes.js';
+import {
+  deleteState,
+  listStates,
+  shrinkStates,
+  stateKey,
+} from '../src/loader/store/state-files.js';
+import type { KeptState } from '../src/shared/cache-types.js';
 import { errorAnswer, fakeModule, makeControl, makeFile, type Control } from './fake-module.js';
+import type { Folder } from '../src/platform/platform.js';
 import { FakeOpfs } from './fake-opfs.js';
 import { HostRig, endRigs } from './host-rig.js';
 
@@ -23,8 +29,8 @@ const HEAD = 1024;
 /** Of the fake's pieces. */
 const PIECE = 108 + 8 * 256;
 
-async function folder(): Promise<FileSystemDirectoryHandle> {
-  return (await openFolder()) as FileSystemDirectoryHandle;
+async function folder(): Promise<Folder> {
+  return (await openFolder()) as Folder;
 }
 const list = async (): Promise<KeptState[]> => listStates(await folder());
 
@@ -42,7 +48,8 @@ class Life {
   private constructor(given: Partial<Control>) {
     this.control = { ...makeControl(), contextSize: 5000, ...given };
     this.host = new HostRig(fakeModule(this.control, false), makeFile(), {
-      ...{ shared: false, access: 'sequential' },
+      shared: false,
+      access: 'sequential',
     });
   }
 
@@ -55,9 +62,13 @@ class Life {
   /** Sends a request, whose prompt has a token for each character. Returns its number. */
   send(text: string, state: string | null = 'a', limit = LIMIT): number {
     this.#id += 1;
-    this.host.post({
-      ...{ type: 'chat', id: this.#id, options: '{"seed":1}', maxTokens: null },
-      ...{ thinkingTokens: -1, bytes: false, progress: false, prompt: { kind: 'text', text } },
+    this.host.call(this.#id, 'chat', {
+      options: '{"seed":1}',
+      maxTokens: null,
+      thinkingTokens: -1,
+      bytes: false,
+      progress: false,
+      prompt: { kind: 'text', text },
       state: state === null ? null : { id: state, limit },
     });
     return this.#id;
@@ -285,7 +296,7 @@ describe('what is left of a state', () => {
     const life = await Life.begin({ replyWaits: (i) => i === 1 && 'weights' });
     const id = life.send('one two three');
     await life.host.until('tokens');
-    life.host.post({ type: 'cancel', id });
+    life.host.cancel(id);
     await life.ended(id);
     await life.settled();
     expect((await list())[0]?.tokens).toBe('one two threeone'.length);
@@ -362,11 +373,11 @@ describe('several at a time', () => {
     const life = await Life.begin({ identified: () => false });
     const id = life.send(text(1200) + 'y');
     await vi.waitFor(() => expect(opfs.handles.size).toBe(1));
-    life.host.post({ type: 'cancel', id });
+    life.host.cancel(id);
     await life.ended(id);
     // Its reading has not ended yet, and one that waits for that may be cancelled, too.
     const second = life.send(text(1200) + 'w');
-    life.host.post({ type: 'cancel', id: second });
+    life.host.cancel(second);
     await life.ended(second);
     life.control.identified = () => true;
     expect(await life.ask(text(1200) + 'z')).toBe(1200);
@@ -399,7 +410,7 @@ describe('several at a time', () => {
   it('an engine that is closed while it writes leaves nothing open', async () => {
     const life = await Life.begin({ identified: () => false });
     await life.ended(life.send(text(600)));
-    life.host.post({ type: 'close' });
+    life.host.close();
     await life.host.until('closed');
     await life.settled();
     expect([life.control.sessions, life.control.files]).toEqual([0, 0]);

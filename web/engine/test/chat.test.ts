@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { VERSION } from '../src/chat/answers.js';
+import { VERSION } from '../src/page/chat/shapes.js';
 import type { ChatCompletionChunk } from '../src/index.js';
 import { asStream, ask, collect, load, posted, until } from './chat-setup.js';
 import { DROPPED, errorAnswer } from './fake-module.js';
@@ -106,7 +106,9 @@ describe('a whole answer', () => {
     expect(choices[0]?.logprobs).toEqual({
       content: [
         {
-          ...{ token: 'é', logprob: -1, bytes: [0xc3, 0xa9] },
+          token: 'é',
+          logprob: -1,
+          bytes: [0xc3, 0xa9],
           top_logprobs: [
             { token: 'é', logprob: -1, bytes: [0xc3, 0xa9] },
             { token: 'ê', logprob: -2, bytes: [0xc3, 0xaa] },
@@ -132,46 +134,78 @@ describe('a whole answer', () => {
     const engine = await load();
     await engine.chat.completions.create(
       ask('a', {
-        ...{ temperature: 0.5, top_p: 0.6, top_k: 7, min_p: 0.1, repetition_penalty: 1.1, seed: 9 },
-        ...{
-          stop: 'x',
-          max_tokens: 20,
-          max_completion_tokens: 10,
-          logprobs: true,
-          top_logprobs: 3,
-        },
-        ...{ presence_penalty: 0.5, frequency_penalty: -2, logit_bias: { '50256': -100, 7: 1.5 } },
-        ...{ repeat_last_n: -1, top_n_sigma: 1.5, typical_p: 0.9, xtc_probability: 0.5 },
-        ...{ xtc_threshold: 0.2, dry_multiplier: 0.8, dry_base: 2, dry_allowed_length: 3 },
-        ...{ dry_penalty_last_n: 100, dry_sequence_breakers: '\n' },
-        ...{ reasoning: { max_tokens: 40 }, reasoning_effort: 'low', truncation: 'auto' },
-        ...{ chat_template_kwargs: { a: [1] }, chat_template: '{{ x }}' },
+        temperature: 0.5,
+        top_p: 0.6,
+        top_k: 7,
+        min_p: 0.1,
+        repetition_penalty: 1.1,
+        seed: 9,
+        stop: 'x',
+        max_tokens: 20,
+        max_completion_tokens: 10,
+        logprobs: true,
+        top_logprobs: 3,
+        presence_penalty: 0.5,
+        frequency_penalty: -2,
+        logit_bias: { '50256': -100, 7: 1.5 },
+        repeat_last_n: -1,
+        top_n_sigma: 1.5,
+        typical_p: 0.9,
+        xtc_probability: 0.5,
+        xtc_threshold: 0.2,
+        dry_multiplier: 0.8,
+        dry_base: 2,
+        dry_allowed_length: 3,
+        dry_penalty_last_n: 100,
+        dry_sequence_breakers: '\n',
+        reasoning: { max_tokens: 40 },
+        reasoning_effort: 'low',
+        truncation: 'auto',
+        chat_template_kwargs: { a: [1] },
+        chat_template: '{{ x }}',
       }),
     );
     expect(posted()).toEqual([
       {
-        ...{
-          type: 'chat',
-          id: expect.any(Number) as number,
-          state: null,
-          maxTokens: 10,
-          thinkingTokens: 40,
-        },
-        ...{ bytes: true, progress: false },
+        state: null,
+        maxTokens: 10,
+        thinkingTokens: 40,
+        bytes: true,
+        progress: false,
         prompt: {
-          ...{ kind: 'chat', messages: '[{"role":"user","content":"a"}]', truncate: true },
-          ...{ thinking: 1, kwargs: '{"reasoning_effort":"low","a":[1]}', chatTemplate: '{{ x }}' },
+          kind: 'chat',
+          messages: '[{"role":"user","content":"a"}]',
+          truncate: true,
+          thinking: 1,
+          kwargs: '{"reasoning_effort":"low","a":[1]}',
+          chatTemplate: '{{ x }}',
         },
         options: expect.any(String) as string,
       },
     ]);
     expect(JSON.parse(posted()[0]?.options ?? '')).toEqual({
-      ...{ temperature: 0.5, topP: 0.6, topK: 7, minP: 0.1, repeatPenalty: 1.1, seed: 9 },
-      ...{ stop: ['x'], maxTokens: 10, topLogprobs: 3 },
-      ...{ presencePenalty: 0.5, frequencyPenalty: -2, logitBias: { 50256: -100, 7: 1.5 } },
-      ...{ repeatLastN: -1, topNSigma: 1.5, typicalP: 0.9, xtcProbability: 0.5 },
-      ...{ xtcThreshold: 0.2, dryMultiplier: 0.8, dryBase: 2, dryAllowedLength: 3 },
-      ...{ dryPenaltyLastN: 100, drySequenceBreakers: ['\n'] },
+      temperature: 0.5,
+      topP: 0.6,
+      topK: 7,
+      minP: 0.1,
+      repeatPenalty: 1.1,
+      seed: 9,
+      stop: ['x'],
+      maxTokens: 10,
+      topLogprobs: 3,
+      presencePenalty: 0.5,
+      frequencyPenalty: -2,
+      logitBias: { 50256: -100, 7: 1.5 },
+      repeatLastN: -1,
+      topNSigma: 1.5,
+      typicalP: 0.9,
+      xtcProbability: 0.5,
+      xtcThreshold: 0.2,
+      dryMultiplier: 0.8,
+      dryBase: 2,
+      dryAllowedLength: 3,
+      dryPenaltyLastN: 100,
+      drySequenceBreakers: ['\n'],
     });
     const off = [{ reasoning: { enabled: false } }, { reasoning_effort: 'none' as const }];
     for (const more of off) {
@@ -183,7 +217,9 @@ describe('a whole answer', () => {
     }
     await engine.chat.completions.create(ask('a'));
     expect(posted().at(-1)).toMatchObject({
-      ...{ thinkingTokens: -1, maxTokens: null, prompt: { thinking: -1, truncate: false } },
+      thinkingTokens: -1,
+      maxTokens: null,
+      prompt: { thinking: -1, truncate: false },
     });
     // What the project has as default stays the core's.
     expect(Object.keys(JSON.parse(posted().at(-1)?.options ?? '') as object)).toEqual([
@@ -344,7 +380,9 @@ describe('completions', () => {
       object: 'text_completion',
       choices: [
         {
-          ...{ index: 0, text: 'a b', finish_reason: 'stop' },
+          index: 0,
+          text: 'a b',
+          finish_reason: 'stop',
           logprobs: {
             tokens: ['a', ' '],
             token_logprobs: [-1, -1],

@@ -1,11 +1,11 @@
 // configure: where the library's own files are looked for, and how workers from elsewhere are started. e2e/elsewhere.spec.ts
 // does it in a browser.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { workerAddress } from '../src/configure.js';
-import { filesOf } from '../src/files.js';
+import { workerAddress } from '../src/page/configure.js';
+import { filesOf } from '../src/page/wasm-files.js';
 import { Engine, cache, configure, type Configuration } from '../src/index.js';
-import { Refusals, whyNotLoaded } from '../src/own-files.js';
-import { trustedWorker } from '../src/trusted.js';
+import { Refusals, whyNotLoaded } from '../src/platform/own-files.js';
+import { trustedWorker } from '../src/platform/trusted.js';
 
 const PAGE = 'https://page.example/app/';
 const CDN = 'https://cdn.example/sluice/';
@@ -75,7 +75,8 @@ describe('configure', () => {
   ])('takes %s', (_, configuration, worker, glue, wasm) => {
     configure(configuration);
     expect(workerAddress('loader-worker.js')).toBe(worker);
-    expect(filesOf('simd')).toEqual({ glue, wasm });
+    const analysis = glue.replace('sluice-simd', 'sluice-analysis');
+    expect(filesOf('simd')).toEqual({ glue, wasm, analysis });
   });
 
   it('replaces what was said before, and is taken back', () => {
@@ -162,12 +163,14 @@ describe('configure', () => {
     };
     configure({ wasmUrl: fail });
     await expect(Engine.load('https://models.example/m.gguf')).rejects.toMatchObject({
-      ...{ code: 'invalid_argument', cause: mine },
+      code: 'invalid_argument',
+      cause: mine,
       message: expect.stringContaining("what wasmUrl('sluice-") as string,
     });
     configure({ workerUrl: fail });
     await expect(cache.list()).rejects.toMatchObject({
-      ...{ code: 'invalid_argument', cause: mine },
+      code: 'invalid_argument',
+      cause: mine,
       message: expect.stringContaining("what workerUrl('loader-worker.js') gives can't") as string,
     });
     expect(asked).toEqual([]);

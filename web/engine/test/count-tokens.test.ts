@@ -1,8 +1,8 @@
 // countTokens, and what stats say of chats.
 import { describe, expect, it } from 'vitest';
-import type { CoreStats } from '../src/protocol.js';
-import { NO_STATS, Timeline, type TimelineHooks } from '../src/timeline.js';
-import type { Finish } from '../src/types.js';
+import type { CoreStats } from '../src/shared/protocol.js';
+import { NO_STATS, PageSession, type PageSessionHooks } from '../src/page/session.js';
+import type { Finish } from '../src/shared/types.js';
 import { ask, asStream, load, posted, until } from './chat-setup.js';
 import { FakeWorker } from './fake-workers.js';
 
@@ -75,13 +75,25 @@ describe('stats', () => {
   });
 
   it('are those of generate while that runs', () => {
-    const hooks = { complete: (core: CoreStats, finish: Finish | null) => ({ ...core, finish }) };
-    const own = new Timeline(0, hooks as unknown as TimelineHooks, NO_STATS);
-    own.began(1, null, { seed: 7 });
-    own.chatted({ seed: 9 }, 'eos');
+    const hooks = {
+      complete: (core: CoreStats, finish: Finish | null) => ({ ...core, finish }),
+      ran: () => {},
+    };
+    const own = new PageSession(0, hooks as unknown as PageSessionHooks, NO_STATS);
+    const run = own.begin(true, { seed: 7 });
+    const chat = own.begin(false);
+    chat.stats({ ...NO_STATS, seed: 9 });
+    chat.ended('eos');
     expect(own.stats).toMatchObject({ seed: 7, finish: null });
-    own.end('length');
-    own.chatted({ seed: 9 }, 'eos');
-    expect(own.stats).toMatchObject({ seed: 9, finish: 'eos' });
+    run.ended('length');
+    expect(own.stats).toMatchObject({ seed: 7, finish: 'length' });
+    const cancelled = own.begin(false);
+    cancelled.ended('aborted');
+    const next = own.begin(false);
+    cancelled.stats({ ...NO_STATS, seed: 10 });
+    expect(own.stats).toMatchObject({ seed: 7, finish: null });
+    next.stats({ ...NO_STATS, seed: 11 });
+    next.ended('eos');
+    expect(own.stats).toMatchObject({ seed: 11, finish: 'eos' });
   });
 });

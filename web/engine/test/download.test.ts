@@ -1,12 +1,13 @@
 // Whole loads through the cache: what is fetched, what is kept, what comes out.
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ErrorData } from '../src/errors.js';
-import { runLoader } from '../src/loader.js';
-import type { Note } from '../src/notes.js';
-import type { FeedPort } from '../src/outlet.js';
-import type { EngineToLoader, FromLoader, LoaderToEngine, RemoteSource } from '../src/protocol.js';
-import type * as Hashes from '../src/store/hashes.js';
+import type { ErrorData } from '../src/shared/errors.js';
+import { runLoader } from '../src/loader/loader.js';
+import type { Note } from '../src/shared/notes.js';
+import type { FeedPort } from '../src/loader/outlet.js';
+import type { LoaderNews } from '../src/shared/calls.js';
+import type { EngineToLoader, LoaderToEngine, RemoteSource } from '../src/shared/protocol.js';
+import type * as Hashes from '../src/loader/store/hashes.js';
 import type { FakeOpfs } from './fake-opfs.js';
 import { FakeServer, outcome } from './fake-server.js';
 import { useLoaderFakes } from './loader-fakes.js';
@@ -24,7 +25,7 @@ function modelOf(length: number, seed = 1): Uint8Array<ArrayBuffer> {
 const WHOLE = modelOf(10 * BLOCK + 1000);
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-vi.mock('../src/store/hashes.js', async (original) =>
+vi.mock('../src/loader/store/hashes.js', async (original) =>
   (await import('./quick-hashes.js')).quickHashes(await original<typeof Hashes>()),
 );
 
@@ -126,7 +127,7 @@ class Taker implements FeedPort {
 
 interface Loaded {
   taker: Taker;
-  told: FromLoader[];
+  told: LoaderNews[];
   notes: Note[];
   /** All bytes are there and right. */
   right: boolean;
@@ -142,20 +143,27 @@ type How = Partial<RemoteSource> & {
 function begin(how: How = {}): { taker: Taker; work: Promise<Loaded> } {
   const { shared = false, probe = false, header, retryTimeout = 60_000, ...more } = how;
   const source: RemoteSource = {
-    ...{ kind: 'url', addresses: [MODEL], headers: [], hub: 'https://hub.example', sha256: [] },
-    ...{ cache: 'opfs', asked: false, refresh: false, fetch: null },
+    kind: 'url',
+    addresses: [MODEL],
+    headers: [],
+    hub: 'https://hub.example',
+    sha256: [],
+    cache: 'opfs',
+    asked: false,
+    refresh: false,
+    fetch: null,
     ...more,
   };
   const { bytes } = server;
   const taker = new Taker(bytes.length, shared, header);
-  const told: FromLoader[] = [];
+  const told: LoaderNews[] = [];
   const patiences = { stallTimeout: 30_000, retryTimeout };
   const work = runLoader({ source, patiences, probe }, taker, (news) =>
     told.push(structuredClone(news)),
   ).then(() => ({
     taker,
     told,
-    notes: told.flatMap((news) => (news.type === 'course' ? news.notes : [])),
+    notes: told.flatMap((news) => (news.kind === 'course' ? news.notes : [])),
     right: taker.taken === bytes.length && same(taker.bytes, bytes),
   }));
   return { taker, work };
@@ -202,24 +210,23 @@ describe.each([false, true])('with shared memory: %s', (shared) => {
     expect(first.taker.error).toBeUndefined();
     expect(same(opfs.only('.gguf').bytes, WHOLE)).toBe(true);
     expect(server.sent).toBe(WHOLE.length);
-    expect(first.told.findLast(({ type }) => type === 'course')).toMatchObject({
+    expect(first.told.findLast(({ kind }) => kind === 'course')).toMatchObject({
       fromNetwork: WHOLE.length,
       fromCache: 0,
       kept: WHOLE.length,
       arrived: true,
     });
-    const course = first.told.filter((news) => news.type === 'course');
+    const course = first.told.filter((news) => news.kind === 'course');
     expect(course[0]).toMatchObject({ kept: 0, arrived: false });
     expect(opfs.read_bytes, 'bytes read back').toBeLessThan(BLOCK);
-    expect(first.told.filter(({ type }) => type === 'keeping').length).toBe(1);
-    expect(first.told.at(-1)).toEqual({ type: 'over' });
+    expect(first.told.filter(({ kind }) => kind === 'keeping').length).toBe(1);
     expectReleased();
     const before = requests();
     vi.stubGlobal('fetch', () => Promise.reject(new Error('there is no network')));
     const second = await load({ shared });
     expect(second.right).toBe(true);
     expect(requests()).toBe(before);
-    expect(second.told.findLast(({ type }) => type === 'course')).toMatchObject({
+    expect(second.told.findLast(({ kind }) => kind === 'course')).toMatchObject({
       fromNetwork: 0,
       fromCache: WHOLE.length,
     });
@@ -407,7 +414,7 @@ describe('a server without ranges', () => {
     await killedAt(6 * BLOCK);
     const again = await load();
     expect(again.right).toBe(true);
-    expect(again.told.findLast(({ type }) => type === 'course')).toMatchObject({
+    expect(again.told.findLast(({ kind }) => kind === 'course')).toMatchObject({
       fromCache: expect.any(Number) as number,
     });
     expect(same(opfs.only('.gguf').bytes, WHOLE)).toBe(true);
@@ -510,7 +517,7 @@ describe('too little room', () => {
   });
 
   it('in the middle of the file: the load goes on', async () => {
-    opfs.disk_left = WHOLE.length + 40_000;
+    opfs.diskLeft = WHOLE.length + 40_000;
     const { right } = await load();
     expect(right).toBe(true);
     expectReleased();

@@ -1,6 +1,7 @@
 // embed, similar and fillMask, with a fake module: what the worker is asked, what comes back, errors, aborts, order.
 import { describe, expect, it } from 'vitest';
-import { Engine, type EmbedProgress, type EmbedTexts } from '../src/index.js';
+import { Engine, SluiceError, type EmbedProgress, type EmbedTexts } from '../src/index.js';
+import { deferred } from '../src/shared/promises.js';
 import { load } from './chat-setup.js';
 import { MODEL, allEnded, collect } from './engine-setup.js';
 import { FakeWorker, useFakes } from './fake-workers.js';
@@ -177,7 +178,9 @@ describe('embed', () => {
   it('fails with the error of the core, and goes on', async () => {
     const engine = await load();
     FakeWorker.control.fail = JSON.stringify({
-      ...{ event: 'error', code: 'out_of_memory', message: 'too little memory' },
+      event: 'error',
+      code: 'out_of_memory',
+      message: 'too little memory',
     });
     await expect(engine.embed('a')).rejects.toMatchObject({ code: 'out_of_memory' });
     FakeWorker.control.fail = null;
@@ -282,6 +285,62 @@ describe('fillMask', () => {
       facts: { architecture: 'llama' },
     });
     await engine.close();
+  });
+});
+
+describe('the script that computes texts', () => {
+  it('is loaded once, for the first call', async () => {
+    let loads = 0;
+    const engine = await load({
+      makes: ['text', 'vectors', 'masks'],
+      loadsAnalysis: async () => void (loads += 1),
+    });
+    await engine.complete('a', { maxTokens: 1 });
+    expect(loads).toBe(0);
+    const [list, masks] = await Promise.all([engine.embed(['a', 'b']), engine.fillMask('*')]);
+    expect([list.length, masks.length, loads]).toEqual([2, 1, 1]);
+    expect(await engine.pieces([97])).toEqual(['a']);
+    expect(loads).toBe(1);
+    await engine.close();
+  });
+
+  it('may fail to load: its calls fail, and the next one tries again', async () => {
+    let fails = true;
+    const engine = await load({
+      loadsAnalysis: async () => {
+        if (fails) throw new SluiceError('offline', 'this device is offline');
+      },
+    });
+    const calls = [engine.embed('a'), engine.similar('a', ['b'])];
+    for (const call of calls)
+      await expect(call).rejects.toMatchObject({
+        code: 'offline',
+        message: 'this device is offline',
+      });
+    expect((await engine.complete('a', { maxTokens: 1 })).tokens).toHaveLength(1);
+    fails = false;
+    expect(await engine.embed('a')).toHaveLength(1);
+    await engine.close();
+  });
+
+  it('is not waited for by a call that is aborted, or when the engine is closed', async () => {
+    const { promise, resolve } = deferred();
+    const engine = await load({ loadsAnalysis: () => promise });
+    const stop = new AbortController();
+    const aborted = engine.embed('a', { signal: stop.signal });
+    const kept = engine.embed('b');
+    const reason = new Error('enough');
+    stop.abort(reason);
+    await expect(aborted).rejects.toBe(reason);
+    resolve();
+    expect(await kept).toHaveLength(1);
+    expect(groups()).toEqual([[ids('<b>')]]);
+    await engine.close();
+
+    const never = await load({ loadsAnalysis: () => new Promise(() => {}) });
+    const waiting = never.embed('a');
+    void never.close();
+    await expect(waiting).rejects.toMatchObject({ code: 'aborted' });
   });
 });
 

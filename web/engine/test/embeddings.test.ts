@@ -1,7 +1,7 @@
 // engine.embeddings.create, and POST /embeddings of createOpenAIFetch, with a fake module.
 import { describe, expect, it } from 'vitest';
 import { createOpenAIFetch, type EmbeddingRequest } from '../src/index.js';
-import { toBase64 } from '../src/vectors/openai.js';
+import { toBase64 } from '../src/page/vectors/embeddings.js';
 import { load } from './chat-setup.js';
 import { FakeWorker } from './fake-workers.js';
 
@@ -16,10 +16,14 @@ describe('create', () => {
     const list = await engine.embeddings.create({ input: ['ab', 'c'], model: 'm', user: 'u' });
     const vectors = await engine.embed(['ab', 'c']);
     const data = vectors.map(({ embedding }, index) => ({
-      ...{ object: 'embedding', index, embedding: Array.from(embedding) },
+      object: 'embedding',
+      index,
+      embedding: Array.from(embedding),
     }));
     expect(list).toEqual({
-      ...{ object: 'list', data, model: 'llama' },
+      object: 'list',
+      data,
+      model: 'llama',
       usage: { prompt_tokens: 7, total_tokens: 7 },
     });
     const coded = await engine.embeddings.create({ input: ['ab', 'c'], encoding_format: 'base64' });
@@ -68,7 +72,9 @@ describe('create', () => {
     ];
     for (const [body, param, says] of wrong)
       await expect(create(body)).rejects.toMatchObject({
-        ...{ code: 'invalid_argument', param, message: expect.stringContaining(says) as string },
+        code: 'invalid_argument',
+        param,
+        message: expect.stringContaining(says) as string,
       });
     await expect(create('a')).rejects.toThrow(
       "the body is 'a'; give an object: { input: 'a text' }",

@@ -31,6 +31,8 @@ describe('probe', () => {
       bytes: FILE_BYTES,
       fits: true,
       supported: true,
+      purpose: 'text',
+      chatTemplate: false,
     });
     expect(asked).toBeLessThan(100);
     await allEnded();

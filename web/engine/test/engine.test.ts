@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Engine, type EngineStats, type LoadProgress, type ModelSource } from '../src/index.js';
-import { makeNote } from '../src/notes.js';
+import { makeNote } from '../src/shared/notes.js';
 import { FILE_BYTES, HEADER_BYTES, errorAnswer } from './fake-module.js';
 import { MODEL, allEnded, collect, file } from './engine-setup.js';
 import { FakeWorker, piecesOf, streamOf, stubFetch, useFakes } from './fake-workers.js';
@@ -741,7 +741,8 @@ describe('a worker that dies', () => {
     const engine = await Engine.load(MODEL, { flavour: 'simd-mt', threads: 2 });
     const text = collect(engine.generate('a'));
     const open = FakeWorker.all.find((w) => w.kind === 'engine')?.heard[0];
-    const thread = open !== undefined && 'files' in open ? new URL(open.files.thread) : null;
+    const opened = open?.type === 'call' && open.name === 'open' ? open.args : null;
+    const thread = opened === null ? null : new URL(opened.files.thread);
     const name = thread?.hash.slice(1) ?? '';
     expect(name).toMatch(/^sluice-/);
     const channel = new BroadcastChannel(name);

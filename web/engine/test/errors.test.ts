@@ -3,10 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { SluiceError, fromErrorData, toErrorData, type ErrorData } from '../src/index.js';
 
 const full = new SluiceError('download_failed', 'the server answered 404', {
-  ...{ status: 404, param: 'url', cause: new TypeError('Failed to fetch') },
+  status: 404,
+  param: 'url',
+  cause: new TypeError('Failed to fetch'),
 });
 const DATA = {
-  ...{ code: 'download_failed', message: 'the server answered 404', status: 404, param: 'url' },
+  code: 'download_failed',
+  message: 'the server answered 404',
+  status: 404,
+  param: 'url',
   facts: { status: 404 },
   cause: 'TypeError: Failed to fetch',
 };
@@ -43,13 +48,28 @@ describe('error data', () => {
     expect('cause' in fromErrorData(data)).toBe(false);
   });
 
+  it('tells the causes of a cause, with their codes', () => {
+    const refused = Object.assign(new Error('connect 127.0.0.1:9'), { code: 'ECONNREFUSED' });
+    const failed = new TypeError('fetch failed', { cause: refused });
+    expect(toErrorData(new SluiceError('download_failed', 'x', { cause: failed })).cause).toBe(
+      'TypeError: fetch failed: Error: connect 127.0.0.1:9 (ECONNREFUSED)',
+    );
+    const itself = new Error('round');
+    itself.cause = itself;
+    expect(toErrorData(new SluiceError('busy', 'x', { cause: itself })).cause).toBe(
+      'Error: round: Error: round: Error: round',
+    );
+  });
+
   it('takes any other error, and a cause that can not be read', () => {
     expect(toErrorData(new RangeError('far'), 'bad_file')).toEqual({
-      ...{ code: 'bad_file', message: 'far' },
+      code: 'bad_file',
+      message: 'far',
     });
     const cause = Object.create(null) as object;
     expect(toErrorData(new SluiceError('busy', 'x', { cause }))).toEqual({
-      ...{ code: 'busy', message: 'x' },
+      code: 'busy',
+      message: 'x',
     });
   });
 

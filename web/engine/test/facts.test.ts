@@ -1,10 +1,10 @@
 // Errors and notes carry facts in fields: from the core, between threads, to the caller.
 import fs from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { parseAnswer } from '../src/answers.js';
-import { SluiceError, fromErrorData, reworded, toErrorData } from '../src/errors.js';
-import { failedAt } from '../src/facts.js';
-import { NOTE_CODES, addNotes, makeNote } from '../src/notes.js';
+import { parseAnswer } from '../src/engine/module-answers.js';
+import { SluiceError, fromErrorData, reworded, toErrorData } from '../src/shared/errors.js';
+import { failedAt } from '../src/shared/facts.js';
+import { NOTE_CODES, addNotes, makeNote } from '../src/shared/notes.js';
 
 function thrown(work: () => unknown): unknown {
   try {
@@ -29,7 +29,9 @@ describe('facts of an error', () => {
     const error = new SluiceError('download_failed', 'm', { status: 404, facts });
     const data = structuredClone(toErrorData(error));
     expect(data).toEqual({
-      ...{ code: 'download_failed', message: 'm', status: 404 },
+      code: 'download_failed',
+      message: 'm',
+      status: 404,
       facts: { ...facts, status: 404 },
     });
     expect(fromErrorData(data)).toMatchObject({ status: 404, facts: { ...facts, status: 404 } });

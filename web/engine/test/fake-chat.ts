@@ -1,6 +1,7 @@
 // The part of the module without wasm that answers chats. A prompt's tokens are its characters, and so are an answer's.
+import { fakeRaw } from './fake-inside.js';
 import type { Answer, PromptHandle, SessionHandle } from '../../../wasm/module.js';
-import { makeNote } from '../src/notes.js';
+import { makeNote } from '../src/shared/notes.js';
 
 /** What a prompt gives from which messages were dropped. */
 export const DROPPED = makeNote('special_token_in_message', 'dropped');
@@ -12,6 +13,7 @@ export interface ReplyOptions {
   stop?: string[];
   topLogprobs?: number;
   temperature?: number;
+  trace?: number;
 }
 
 interface ReplyToken {
@@ -135,7 +137,9 @@ export class FakeReply {
     const i = this.#next;
     const { control, options } = this;
     const still = (answer: Answer): ReturnType<FakeReply['step']> => ({
-      ...{ answer, over: false, tokens: [] },
+      answer,
+      over: false,
+      tokens: [],
     });
     const failure = control.replyFails(i, this.session);
     if (failure !== null) return still(failure);
@@ -151,7 +155,15 @@ export class FakeReply {
     const id = token.text.codePointAt(0) ?? 0;
     const { topLogprobs: count = 0 } = options;
     const top = Array.from({ length: count }, (_, k) => [id + k, -1 - k]);
-    const event = { event: 'token', id, ...token, logprob: -1, ...(count > 0 ? { top } : {}) };
+    const raw = fakeRaw(id, options.trace);
+    const event = {
+      event: 'token',
+      id,
+      ...token,
+      logprob: -1,
+      ...(count > 0 ? { top } : {}),
+      ...raw,
+    };
     return { answer: JSON.stringify(event), over: false, tokens: codes(token.text) };
   }
 

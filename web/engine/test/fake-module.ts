@@ -13,10 +13,11 @@ import type {
   SessionWriterHandle,
   SluiceModule,
 } from '../../../wasm/module.js';
-import type { OpenModule } from '../src/module.js';
-import { makeNote, type Note } from '../src/notes.js';
-import type { MemoryPlan } from '../src/types.js';
-import type { Makes } from '../src/vectors/types.js';
+import type { AnalysisScript } from '../src/engine/analysis.js';
+import type { OpenModule } from '../src/engine/module.js';
+import { makeNote, type Note } from '../src/shared/notes.js';
+import type { MemoryPlan } from '../src/shared/types.js';
+import type { Makes } from '../src/shared/vector-types.js';
 import {
   DROPPED,
   FakePrompt,
@@ -28,6 +29,14 @@ import {
   type FakeReply,
   type ReplyOptions,
 } from './fake-chat.js';
+
+import {
+  FakeInside,
+  INSIDE,
+  fakeRaw,
+  makeInsideControl,
+  type InsideControl,
+} from './fake-inside.js';
 
 export { DROPPED, errorAnswer };
 
@@ -65,7 +74,7 @@ export interface Reread {
 /** What a template without a name of its own gives. */
 export const GUESSED = makeNote('no_chat_template', 'guessed');
 
-export interface Control extends ChatControl {
+export interface Control extends ChatControl, InsideControl {
   /** The bytes of the file as they came. */
   taken: number[];
   /** step() throws this, like a module that traps. */
@@ -121,6 +130,10 @@ export interface Control extends ChatControl {
   /** Whether the model can be identified. */
   identified: () => boolean;
   decodeRate: (eightBits: boolean, threads: number) => number;
+  /** Waited for before the script of embed(), fillMask() and what looks inside is loaded. */
+  loadsAnalysis: () => Promise<void>;
+  /** Called when a session is cloned, with the number of its tokens. */
+  cloned: (tokens: number) => void;
   /** Of the model, as pieces name it. */
   identity: number;
   /** How often stopIdentifying() was called. */
@@ -164,6 +177,8 @@ export function makeControl(): Control {
     looks: 0,
     memory: {},
     decodeRate: (eightBits, threads) => threads * (eightBits ? 2e9 : 1e9),
+    loadsAnalysis: () => Promise.resolve(),
+    cloned: () => {},
     identity: 1,
     identified: () => true,
     stops: 0,
@@ -171,6 +186,7 @@ export function makeControl(): Control {
     encodings: 0,
     encodes: () => {},
     ...makeChatControl(),
+    ...makeInsideControl(),
   };
 }
 
@@ -332,11 +348,12 @@ class FakeEngine implements EngineHandle {
   delete(): void {}
 }
 
-class FakeSession implements SessionHandle {
+class FakeSession extends FakeInside implements SessionHandle {
   #reply: FakeReply | null = null;
   #words: string[] = [];
   #next = 0;
   #max = Infinity;
+  #trace = 0;
   #running = false;
   #logits = false;
   /** The texts whose vectors are not done, and those that are. */
@@ -349,9 +366,10 @@ class FakeSession implements SessionHandle {
   readonly #number: number;
 
   constructor(
-    readonly control: Control,
+    override readonly control: Control,
     readonly memory: WebAssembly.Memory,
   ) {
+    super(control);
     this.#number = control.sessions;
     control.sessions += 1;
   }
@@ -388,7 +406,7 @@ class FakeSession implements SessionHandle {
     return this.#start(Array.from(prompt), Array.from(prompt, String), options);
   }
   #start(prompt: string | number[], words: string[], options: string): Answer {
-    const parsed = JSON.parse(options) as { maxTokens?: number };
+    const parsed = JSON.parse(options) as { maxTokens?: number; trace?: number };
     this.control.starts.push({ prompt, options: parsed });
     if (words.length > 100)
       return errorAnswer('context_full', 'the prompt has 101 tokens; the context takes 100');
@@ -397,6 +415,7 @@ class FakeSession implements SessionHandle {
     this.#words = words;
     this.#next = 0;
     this.#max = parsed.maxTokens ?? Infinity;
+    this.#trace = parsed.trace ?? 0;
     this.#logits = false;
     this.#running = true;
     return '';
@@ -433,6 +452,11 @@ class FakeSession implements SessionHandle {
   vectors(from: number): Float32Array<ArrayBuffer> {
     return Float32Array.from(this.#vectors.flatMap((one) => [...one]).slice(from));
   }
+  protected runs(): void {
+    this.#texts = null;
+    this.#reply = null;
+    this.#running = true;
+  }
   startLogits(): Answer {
     this.#texts = null;
     this.#reply = null;
@@ -447,6 +471,11 @@ class FakeSession implements SessionHandle {
     if (this.control.taken.length < this.control.needed)
       return JSON.stringify({ event: 'waiting' });
     if (this.control.working()) return JSON.stringify({ event: 'working' });
+    const inside = this.insideStep();
+    if (inside !== null) {
+      this.#running = !inside.includes('done');
+      return inside;
+    }
     if (this.#texts !== null) {
       const next = this.#texts.shift();
       if (next !== undefined) this.#vectors.push(next);
@@ -475,10 +504,12 @@ class FakeSession implements SessionHandle {
       id,
       text: again || this.#words[id % this.#words.length],
       logprob: -1,
+      ...fakeRaw(id, this.#trace),
     });
   }
   cancel(): void {
     this.control.cancels += 1;
+    this.endInside();
     this.#running = false;
     this.#needed = null;
     this.#row = null;
@@ -511,6 +542,7 @@ class FakeSession implements SessionHandle {
   }
   clone(): SessionHandle | null {
     if (this.#running) return null;
+    this.control.cloned(this.#tokens.length);
     const copy = new FakeSession(this.control, this.memory);
     copy.#tokens = [...this.#tokens];
     return copy;
@@ -571,8 +603,14 @@ function sumOf(numbers: readonly number[]): number {
 
 const PLAN = {
   contextSize: 100,
-  ...{ all: 2 * FILE_BYTES, least: FILE_BYTES, total: FILE_BYTES, kv: 1000, session: 1200 },
-  ...{ budget: 0, rereadBytes: 0, bytesPerToken: 1000 },
+  all: 2 * FILE_BYTES,
+  least: FILE_BYTES,
+  total: FILE_BYTES,
+  kv: 1000,
+  session: 1200,
+  budget: 0,
+  rereadBytes: 0,
+  bytesPerToken: 1000,
 };
 
 function inspectAnswer({ memory, makes }: Control): Answer {
@@ -585,7 +623,11 @@ function inspectAnswer({ memory, makes }: Control): Answer {
     dataBytes: FILE_BYTES - HEADER_BYTES,
     supported: true,
     memory: { ...PLAN, ...memory },
-    ...{ makes, pooling: 'mean', dimensions: 4 },
+    metadata: {},
+    makes,
+    pooling: 'mean',
+    dimensions: 4,
+    ...INSIDE,
   });
 }
 
@@ -765,5 +807,9 @@ export function fakeModule(control: Control, shared: boolean): OpenModule {
     packedLayout: () => 7,
     decodeRate: (eightBits, threads) => control.decodeRate(eightBits, threads),
   };
-  return { module, memory, maxBytes: 1 << 30 };
+  const loadAnalysis = async (): Promise<AnalysisScript> => {
+    await control.loadsAnalysis();
+    return import('../src/engine/analysis-runs.js');
+  };
+  return { module, memory, maxBytes: 1 << 30, loadAnalysis };
 }

@@ -141,6 +141,14 @@ type Request = {
 };
 
 /** Web Locks. */
+interface LockWishes {
+  mode?: 'exclusive' | 'shared';
+  ifAvailable?: boolean;
+  signal?: AbortSignal;
+}
+
+type LockWork = (lock: object | null) => unknown;
+
 export class FakeLocks {
   held: Request[] = [];
   #queue: Request[] = [];
@@ -160,11 +168,9 @@ export class FakeLocks {
     }
   }
 
-  async request(
-    name: string,
-    options: { mode?: 'exclusive' | 'shared'; ifAvailable?: boolean; signal?: AbortSignal },
-    work: (lock: object | null) => unknown,
-  ): Promise<unknown> {
+  /** The options may be left out. */
+  async request(name: string, ...given: [LockWork] | [LockWishes, LockWork]): Promise<unknown> {
+    const [options, work] = given.length === 1 ? [{}, given[0]] : given;
     await Promise.resolve();
     options.signal?.throwIfAborted();
     let request!: Request;
@@ -191,6 +197,12 @@ export class FakeLocks {
     return { held: this.held.map(({ name }) => ({ name })) };
   }
 
+  /** As if all that hold locks were killed. */
+  killHolders(): void {
+    this.held = [];
+    this.#serve();
+  }
+
   /** As if all that hold or want locks were killed. */
   forget(): void {
     this.held = [];
@@ -205,9 +217,9 @@ export class FakeOpfs {
   readonly locks = new FakeLocks();
   quota = 1e12;
   /** Bytes that the disk has left, whatever the quota. */
-  disk_left = Infinity;
+  diskLeft = Infinity;
   /** There are none, as in older browsers. */
-  no_handles = false;
+  noHandles = false;
   /** Whether handles for reading are exclusive, as in Firefox and WebKit. */
   exclusive_reads = false;
   /** The next readings of files that fail as those of a file that has changed. */
@@ -254,9 +266,8 @@ export class FakeOpfs {
   }
 
   grow(bytes: number): void {
-    if (this.usage + bytes > this.quota || bytes > this.disk_left)
-      throw fault('QuotaExceededError');
-    this.disk_left -= bytes;
+    if (this.usage + bytes > this.quota || bytes > this.diskLeft) throw fault('QuotaExceededError');
+    this.diskLeft -= bytes;
   }
 
   #fileHandle(name: string, disk: Disk): object {
@@ -268,7 +279,7 @@ export class FakeOpfs {
         return new FakeFile(this, disk);
       },
       createSyncAccessHandle: async ({ mode = 'readwrite' } = {}) => {
-        if (this.no_handles) throw new TypeError('fake: not a function');
+        if (this.noHandles) throw new TypeError('fake: not a function');
         const only_read = mode === 'read-only' && !this.exclusive_reads;
         if (disk.exclusive > 0 || (disk.readers > 0 && !only_read))
           throw fault('NoModificationAllowedError');
@@ -295,7 +306,7 @@ export class FakeOpfs {
         if (disk.exclusive + disk.readers > 0) throw fault('NoModificationAllowedError');
         if (this.step(1) === 0) throw new Killed();
         this.files.delete(name);
-        this.disk_left += disk.bytes.length;
+        this.diskLeft += disk.bytes.length;
       },
       entries: () => this.#entries(),
     };

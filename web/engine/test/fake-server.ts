@@ -1,7 +1,7 @@
 // A server of one file, as fetch sees it, and clocks that tests turn.
 import { vi } from 'vitest';
-import { Patience } from '../src/net/patience.js';
-import type { Asked, Net } from '../src/net/remote.js';
+import { Patience } from '../src/loader/net/patience.js';
+import type { Asked, Net } from '../src/loader/net/remote.js';
 import { piecesOf, streamOf } from './fake-workers.js';
 
 /** One request. `to`: after the last byte, as the server understood it. */
@@ -140,7 +140,10 @@ export function makeNet(
   const end = new AbortController();
   const waits: string[] = [];
   return {
-    ...{ fetch, signal: end.signal, end, waits },
+    fetch,
+    signal: end.signal,
+    end,
+    waits,
     fail: () => end.abort(),
     patiences: { stallTimeout, retryTimeout },
     patience: new Patience(retryTimeout, undefined, () => 0.5),

@@ -1,9 +1,9 @@
 // Workers without threads: they run the real workers' code in this process, with real message ports.
 import { vi } from 'vitest';
-import { EngineHost } from '../src/host.js';
-import { runLoader } from '../src/loader.js';
-import type { FromLoader, ToEngine, ToLoader } from '../src/protocol.js';
-import { runCacheCall, type ToCache } from '../src/store/calls.js';
+import { EngineHost } from '../src/engine/host.js';
+import { loaderHandlers } from '../src/loader/handlers.js';
+import type { LoaderCalls, ToEngine, ToLoader } from '../src/shared/calls.js';
+import { Replies } from '../src/shared/replies.js';
 import { fakeModule, makeControl, type Control } from './fake-module.js';
 
 type Listener = (event: unknown) => void;
@@ -19,24 +19,33 @@ export class FakeWorker {
 
   readonly kind: string;
   /** What the page has posted. */
-  readonly heard: (ToEngine | ToLoader | ToCache)[] = [];
+  readonly heard: (ToEngine | ToLoader)[] = [];
   terminated = false;
   #listeners = new Map<string, Listener[]>();
   #host: EngineHost | null = null;
+  readonly #handle: (message: ToEngine | ToLoader) => void;
   #ports: MessagePort[] = [];
 
   constructor(url: URL) {
     this.kind = /(engine|loader)-worker/.exec(url.href)?.[1] ?? '';
     FakeWorker.all.push(this);
-    if (this.kind !== 'engine') return;
+    if (this.kind !== 'engine') {
+      const replies = new Replies<LoaderCalls>(loaderHandlers(), (data) =>
+        this.emit('message', { data }),
+      );
+      this.#handle = (message) => replies.handle(message as ToLoader);
+      return;
+    }
     const { control, shared, opening } = FakeWorker;
-    this.#host = new EngineHost(
-      (data, transfer = []) => {
+    const host = new EngineHost(
+      (data, transfer) => {
         FakeWorker.transferred += transfer.length;
         this.emit('message', { data: structuredClone(data, { transfer }) });
       },
       () => opening.then(() => fakeModule(control, shared)),
     );
+    this.#host = host;
+    this.#handle = (message) => host.handle(message as ToEngine);
   }
 
   addEventListener(type: string, listener: Listener): void {
@@ -51,18 +60,20 @@ export class FakeWorker {
     });
   }
 
-  postMessage(message: ToEngine | ToLoader | ToCache): void {
+  postMessage(message: ToEngine | ToLoader): void {
     this.heard.push(message);
-    if ('port' in message) this.#ports.push(message.port);
-    if ('source' in message && message.source.kind === 'url' && message.source.fetch !== null)
-      this.#ports.push(message.source.fetch);
+    if (message.type === 'call') {
+      if (message.name === 'open' || message.name === 'read') this.#ports.push(message.args.port);
+      if (message.name === 'read') {
+        const { source } = message.args;
+        if (source.kind === 'url' && source.fetch !== null) this.#ports.push(source.fetch);
+      }
+    }
+    // Its end could not release a lock: so it holds no lifeline.
+    const taken = { ...message };
+    if (taken.type === 'call') delete taken.lifeline;
     queueMicrotask(() => {
-      if (this.terminated) return;
-      if (message.type === 'cache')
-        return void runCacheCall(message, (data) => this.emit('message', { data }));
-      if (!('source' in message)) return this.#host?.handle(message);
-      this.emit('message', { data: { type: 'alive' } satisfies FromLoader });
-      void runLoader(message, message.port, (data: FromLoader) => this.emit('message', { data }));
+      if (!this.terminated) this.#handle(taken);
     });
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EngineHandle } from '../../../wasm/module.js';
-import { Feed, type HostPort } from '../src/feed.js';
-import { PACKED_BYTES, type LoaderToEngine, type EngineToLoader } from '../src/protocol.js';
+import { Feed, type HostPort } from '../src/engine/feed.js';
+import { PACKED_BYTES, type LoaderToEngine, type EngineToLoader } from '../src/shared/protocol.js';
 import {
   FILE_BYTES,
   HEADER_BYTES,
@@ -217,7 +217,11 @@ describe('chunks that the engine has packed', () => {
   const TURN = [1, 100, 0, 0, 1, 0];
   const STAYS = [0, 100, 0, 0, 0, 0];
   const filled = (offset: number): LoaderToEngine => ({
-    ...{ type: 'filled', offset, length: 100, rows: false, packed: false },
+    type: 'filled',
+    offset,
+    length: 100,
+    rows: false,
+    packed: false,
   });
 
   it.each([

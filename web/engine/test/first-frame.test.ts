@@ -21,7 +21,7 @@ beforeEach(async () => {
     return Promise.reject(new TypeError('there is no network'));
   });
   vi.resetModules();
-  ({ compileEarly } = await import('../src/module.js'));
+  ({ compileEarly } = await import('../src/platform/compile.js'));
 });
 afterEach(() => {
   vi.useRealTimers();

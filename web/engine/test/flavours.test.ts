@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { SluiceError } from '../src/errors.js';
-import { chooseFlavour, detectAbilities } from '../src/flavours.js';
+import { SluiceError } from '../src/shared/errors.js';
+import { chooseFlavour, detectAbilities } from '../src/page/flavours.js';
 
 const ALL = { simd: true, relaxed: true, noThreads: null };
 

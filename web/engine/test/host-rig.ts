@@ -1,19 +1,39 @@
 // An engine worker in this thread, whose loader and page the test plays.
 import { expect, vi } from 'vitest';
-import { EngineHost } from '../src/host.js';
-import type { OpenModule } from '../src/module.js';
+import { EngineHost } from '../src/engine/host.js';
+import type { OpenModule } from '../src/engine/module.js';
 import type {
-  Access,
-  EngineToLoader,
+  EngineCalls,
+  EngineNews,
   FromEngine,
-  LoaderToEngine,
+  RunEnd,
+  RunItem,
   ToEngine,
-} from '../src/protocol.js';
+} from '../src/shared/calls.js';
+import type { ErrorData } from '../src/shared/errors.js';
+import type { Access, CoreStats, EngineToLoader, LoaderToEngine } from '../src/shared/protocol.js';
+import type { Finish } from '../src/shared/types.js';
 
 export type Want = EngineToLoader & { type: 'want' };
 
-const FILES = { flavour: 'simd', glue: '', wasm: '', thread: '' } as const;
+const FILES = { flavour: 'simd', glue: '', wasm: '', thread: '', analysis: '' } as const;
 const rigs: HostRig[] = [];
+
+/** The id of the call that opened the model. */
+const OPEN = 0;
+
+type Named<Item> = Item extends { kind: infer Kind } ? Omit<Item, 'kind'> & { type: Kind } : never;
+
+/** What the page is told, by what it is: an item's kind, or how a call has ended. */
+export type Told =
+  | (Named<EngineNews> & { stats?: CoreStats })
+  | (Named<RunItem> & { id: number; stats?: CoreStats })
+  | { type: 'done'; id: number; finish: Finish; stats?: CoreStats }
+  | { type: 'result'; id: number; value: unknown; stats?: CoreStats }
+  | { type: 'error'; id: number; error: ErrorData }
+  /** The engine has failed. */
+  | { type: 'failed'; error: ErrorData }
+  | { type: 'closed' };
 
 /** Ends the workers of a test. */
 export function endRigs(): void {
@@ -33,11 +53,12 @@ export interface RigOptions {
 /** The loader brings what is wanted, unless it withholds it. */
 export class HostRig {
   /** What the page and the loader got. */
-  readonly told: FromEngine[] = [];
+  readonly told: Told[] = [];
   readonly asked: EngineToLoader[] = [];
   /** The wants that are withheld; null: none are. */
   withheld: Want[] | null = null;
   readonly #host: EngineHost;
+  readonly #names = new Map<number, keyof EngineCalls>();
   readonly #channel = new MessageChannel();
 
   constructor(
@@ -47,7 +68,7 @@ export class HostRig {
   ) {
     rigs.push(this);
     this.#host = new EngineHost(
-      (message) => this.told.push(structuredClone(message)),
+      (message) => this.told.push(...this.#toldBy(structuredClone(message))),
       async () => opened,
     );
     const { port1, port2 } = this.#channel;
@@ -57,13 +78,11 @@ export class HostRig {
       if (this.withheld === null) this.answer(data);
       else this.withheld.push(data);
     };
-    this.#host.handle({
-      type: 'open',
+    this.call(OPEN, 'open', {
       probe,
       files: FILES,
       threads: 1,
       options: JSON.stringify(options),
-      lifeline: '',
       port: port1,
       direct: shared,
       weights,
@@ -93,21 +112,59 @@ export class HostRig {
     this.say({ type: 'filled', offset, length: bytes.length, rows, packed: false });
   }
 
-  /** A message of the page. */
-  post(message: ToEngine): void {
-    this.#host.handle(message);
+  #toldBy(message: FromEngine): Told[] {
+    if (message.type === 'alive') return [];
+    const { id } = message;
+    const of = id === OPEN ? {} : { id };
+    if (message.type === 'error') {
+      const { error } = message;
+      return [id === OPEN ? { type: 'failed', error } : { type: 'error', id, error }];
+    }
+    const stats = message.stats === undefined ? {} : { stats: message.stats };
+    if (message.type === 'stream') {
+      const { kind, ...item } = message.item as EngineNews | RunItem;
+      return [{ type: kind, ...of, ...item, ...stats } as Told];
+    }
+    const name = this.#names.get(id);
+    if (name === 'close') return [{ type: 'closed' }];
+    if (name !== 'generate' && name !== 'resume' && name !== 'chat')
+      return [{ type: 'result', id, value: message.value, ...stats }];
+    return [{ type: 'done', id, ...(message.value as RunEnd), ...stats }];
+  }
+
+  /** A call of the page. */
+  call<Name extends keyof EngineCalls>(
+    id: number,
+    name: Name,
+    args: EngineCalls[Name]['args'],
+  ): void {
+    this.#names.set(id, name);
+    // As a message that any call can be.
+    this.#host.handle({ type: 'call', id, name, args } as ToEngine);
+  }
+
+  cancel(id: number): void {
+    this.#host.handle({ type: 'cancel', id });
+  }
+
+  close(): void {
+    this.call(-1, 'close', null);
+  }
+
+  openSession(session: number): void {
+    this.call(1000 + session, 'openSession', { session, from: null });
   }
 
   generate(session: number, id: number, maxTokens: number, prompt = 'one two'): void {
     const options = JSON.stringify({ maxTokens, temperature: 0, ignoreEos: true });
-    this.post({ type: 'generate', session, id, prompt, options, progress: true });
+    this.call(id, 'generate', { session, prompt, options, progress: true });
   }
 
-  of<T extends FromEngine['type']>(type: T): (FromEngine & { type: T })[] {
-    return this.told.filter((one): one is FromEngine & { type: T } => one.type === type);
+  of<T extends Told['type']>(type: T): (Told & { type: T })[] {
+    return this.told.filter((one): one is Told & { type: T } => one.type === type);
   }
 
-  async until(type: FromEngine['type'], count = 1): Promise<void> {
+  async until(type: Told['type'], count = 1): Promise<void> {
     await vi.waitFor(() => expect(this.of(type).length).toBeGreaterThanOrEqual(count), 20_000);
   }
 

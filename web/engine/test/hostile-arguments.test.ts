@@ -1,6 +1,14 @@
 // Every call, with arguments that throw when anything of them is read: each says that it can't be read, and none hangs.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Engine, cache, configure, fromErrorData, states, type Session } from '../src/index.js';
+import {
+  Engine,
+  cache,
+  configure,
+  foldParts,
+  fromErrorData,
+  states,
+  type Session,
+} from '../src/index.js';
 import { ask, load } from './chat-setup.js';
 import { MODEL } from './engine-setup.js';
 
@@ -27,6 +35,15 @@ function angry(): Bad {
   return new Proxy({}, { get: fail, has: fail, ownKeys: fail, getPrototypeOf: fail }) as Bad;
 }
 
+/** What a token was chosen from. */
+const RAW = {
+  logSum: 1,
+  entropy: 1,
+  draws: 0,
+  ids: Int32Array.of(1),
+  logits: Float32Array.of(1),
+};
+
 const CALLS: [string, (bad: Bad) => unknown][] = [
   ['load', (bad) => Engine.load(bad)],
   ['load of a list', (bad) => Engine.load([bad])],
@@ -44,6 +61,14 @@ const CALLS: [string, (bad: Bad) => unknown][] = [
   ['chat, a message', (bad) => engine.chat.completions.create({ messages: [bad] })],
   ['chat, stop', (bad) => engine.chat.completions.create(ask('a', { stop: bad }))],
   ['chat, state', (bad) => engine.chat.completions.create(ask('a', { state: bad }))],
+  ['chat, a session there', (bad) => engine.chat.completions.create(ask('a'), { session: bad })],
+  ['answer', (bad) => engine.answer(bad).next()],
+  ['answer, messages', (bad) => engine.answer({ messages: bad }).next()],
+  ['answer, a message', (bad) => engine.answer({ messages: [bad] }).next()],
+  ['answer, kwargs', (bad) => engine.answer({ messages: [{ role: 'user' }], kwargs: bad }).next()],
+  ['answer, stop', (bad) => engine.answer({ messages: [{ role: 'user' }], stop: bad }).next()],
+  ['answer, in a session', (bad) => session.answer(bad).next()],
+  ['foldParts', (bad) => foldParts(bad)],
   ['completions', (bad) => engine.completions.create({ prompt: bad })],
   ['completions, a list', (bad) => engine.completions.create({ prompt: [bad] })],
   ['tokenize', (bad) => engine.tokenize(bad)],
@@ -61,6 +86,23 @@ const CALLS: [string, (bad: Bad) => unknown][] = [
   ['similar, texts', (bad) => engine.similar('a', bad)],
   ['similar, a vector', (bad) => engine.similar('a', [new Float32Array(4), bad])],
   ['fillMask', (bad) => engine.fillMask(bad)],
+  ['choice', (bad) => engine.choice(bad, [])],
+  ['choice, ids', (bad) => engine.choice({ ...RAW, ids: bad }, [])],
+  ['choice, before', (bad) => engine.choice(RAW, bad)],
+  ['choice, options', (bad) => engine.choice(RAW, [], bad)],
+  ['choiceAt', (bad) => engine.choiceAt(bad)],
+  ['choiceAt, stop', (bad) => engine.choiceAt([1], { stop: bad })],
+  ['rawLogits', (bad) => engine.rawLogits(bad).next()],
+  ['rawLogits, options', (bad) => engine.rawLogits([1], bad).next()],
+  ['lens', (bad) => engine.lens(bad)],
+  ['lens, layers', (bad) => engine.lens([1], { layers: bad })],
+  ['lens, a position', (bad) => engine.lens([1], { positions: [bad] })],
+  ['attention', (bad) => engine.attention(bad)],
+  ['attention, position', (bad) => engine.attention([1], { position: bad })],
+  ['hiddenStates', (bad) => engine.hiddenStates(bad)],
+  ['hiddenStates, a prompt', (bad) => engine.hiddenStates(['a', bad])],
+  ['hiddenStates, options', (bad) => engine.hiddenStates('a', bad)],
+  ['pieces', (bad) => engine.pieces(bad)],
   ['embeddings', (bad) => engine.embeddings.create(bad)],
   ['embeddings, input', (bad) => engine.embeddings.create({ input: bad })],
   ['embeddings, an input', (bad) => engine.embeddings.create({ input: [bad] })],

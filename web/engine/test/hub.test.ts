@@ -1,9 +1,9 @@
 // What a hub says of its files, and what becomes of an address.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { FileSpec } from '../src/net/download.js';
-import { listModelFiles, resolveFiles } from '../src/net/hub.js';
-import type { Note } from '../src/notes.js';
-import type { RemoteSource } from '../src/protocol.js';
+import type { FileSpec } from '../src/loader/net/file-spec.js';
+import { listModelFiles, resolveFiles } from '../src/loader/net/hub.js';
+import type { Note } from '../src/shared/notes.js';
+import type { RemoteSource } from '../src/shared/protocol.js';
 import { FakeServer, makeNet, outcome, useFakeTime, type Odd } from './fake-server.js';
 
 const HUB = 'https://hub.example';
@@ -56,8 +56,15 @@ async function resolve(
   more: Partial<RemoteSource> = {},
 ): Promise<FileSpec[]> {
   const source: RemoteSource = {
-    ...{ kind: 'url', addresses: [address].flat(), headers: [], hub: HUB, sha256: [] },
-    ...{ cache: 'opfs', asked: false, refresh: false, fetch: null },
+    kind: 'url',
+    addresses: [address].flat(),
+    headers: [],
+    hub: HUB,
+    sha256: [],
+    cache: 'opfs',
+    asked: false,
+    refresh: false,
+    fetch: null,
     ...more,
   };
   const net = makeNet(server.fetch);
@@ -84,13 +91,15 @@ describe('a file of the hub', () => {
       await resolve('hf:owner/repo:m-Q4_0.gguf', { headers: [['authorization', 'b']] }),
     ).toEqual([
       {
-        ...{
-          url: urlOf('m-Q4_0.gguf'),
-          headers: [['authorization', 'b']],
-          total: 1000,
-          sha256: SHA,
-        },
-        ...{ commit: '', names: [], set: '', part: 0, parts: 1 },
+        url: urlOf('m-Q4_0.gguf'),
+        headers: [['authorization', 'b']],
+        total: 1000,
+        sha256: SHA,
+        commit: '',
+        names: [],
+        set: '',
+        part: 0,
+        parts: 1,
       },
     ]);
     expect(server.calls.map(({ url }) => url)).toEqual([LIST]);

@@ -1,6 +1,6 @@
 // The journal's format: what is written is read, and damage is noticed.
 import { beforeAll, expect, test } from 'vitest';
-import { loadHashes, xxh64, Xxh64, makeSha256 } from '../src/store/hashes.js';
+import { loadHashes, xxh64, Xxh64, makeSha256 } from '../src/loader/store/hashes.js';
 import {
   COPY_BYTES,
   MAX_META_BYTES,
@@ -12,7 +12,7 @@ import {
   writeHeader,
   type Header,
   type Meta,
-} from '../src/store/journal.js';
+} from '../src/loader/store/journal.js';
 import { bytesOf } from './store-setup.js';
 
 beforeAll(loadHashes);

@@ -1,9 +1,10 @@
 // A tab that is killed at any moment: what the journal claims is there, and the next one goes on.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { BlockFile } from '../src/store/block-file.js';
-import { openEntry } from '../src/store/entries.js';
-import { loadHashes } from '../src/store/hashes.js';
-import { readRecord } from '../src/store/shelf.js';
+import type { BlockFile } from '../src/loader/store/block-file.js';
+import { openEntry } from '../src/loader/store/entries.js';
+import { loadHashes } from '../src/loader/store/hashes.js';
+import { readRecord } from '../src/loader/store/shelf.js';
+import type { Folder } from '../src/platform/platform.js';
 import { FakeOpfs } from './fake-opfs.js';
 import { ADDRESS, ALONE, bytesOf, facts, same, settle } from './store-setup.js';
 
@@ -62,7 +63,7 @@ async function work(file: BlockFile, random: () => number, dropped: () => void):
 async function checkClaims(): Promise<number> {
   const name = [...opfs.files.keys()].find((name) => name.endsWith('.journal'));
   if (name === undefined) return 0;
-  const folder = opfs.folder() as FileSystemDirectoryHandle;
+  const folder = opfs.folder() as Folder;
   const { header, table } = await readRecord(folder, name.slice(0, 32));
   if (typeof header === 'string') return 0;
   const { blockBytes } = header.meta;

@@ -1,16 +1,12 @@
 // What a page is told of the loading of a model that has a table of which the engine reads only rows.
 import { describe, expect, it } from 'vitest';
-import { LoadView } from '../src/load-view.js';
-import type { Course } from '../src/protocol.js';
-import type { LoadProgress, ModelInfo } from '../src/types.js';
+import { LoadView } from '../src/page/load-view.js';
+import { noCourse } from '../src/shared/protocol.js';
+import type { ModelInfo } from '../src/shared/types.js';
+import type { LoadProgress } from '../src/shared/progress-types.js';
 
 const FILE = 1000;
 const TABLE = 600;
-
-const COURSE: Course = {
-  ...{ fromNetwork: 0, fromCache: 0, kept: 0, arrived: false },
-  ...{ waiting: '', waitingFor: null, verified: 0, notes: [] },
-};
 
 function viewOf(source: LoadProgress['source']): { view: LoadView; told: LoadProgress[] } {
   const told: LoadProgress[] = [];
@@ -38,23 +34,23 @@ describe('a table of which only rows are read', () => {
 
   it('is downloaded with all else, and then the model has arrived', () => {
     const { view, told } = viewOf('network');
-    view.follow({ ...COURSE, fromNetwork: 300, kept: 300 });
+    view.follow({ ...noCourse(), fromNetwork: 300, kept: 300 });
     view.report(loaded(300));
     expect(told.at(-1)).toMatchObject({ phase: 'download', loaded: 300, total: FILE });
     view.report(loaded(FILE - TABLE));
     view.ready();
     expect(view.hasArrived).toBe(false);
     expect(told.at(-1)).toMatchObject({ phase: 'download', loaded: 400, total: FILE });
-    view.follow({ ...COURSE, fromNetwork: 700, kept: 700 });
+    view.follow({ ...noCourse(), fromNetwork: 700, kept: 700 });
     expect(told.at(-1)).toMatchObject({ phase: 'download', loaded: 700, total: FILE });
-    view.follow({ ...COURSE, fromNetwork: FILE, kept: FILE, arrived: true });
+    view.follow({ ...noCourse(), fromNetwork: FILE, kept: FILE, arrived: true });
     expect(view.hasArrived).toBe(true);
     expect(told.at(-1)).toMatchObject({ phase: 'ready', loaded: FILE, total: FILE });
   });
 
   it('is not among the bytes to load of a model that is kept', () => {
     const { view, told } = viewOf('cache');
-    view.follow({ ...COURSE, fromCache: 100, kept: FILE, arrived: true });
+    view.follow({ ...noCourse(), fromCache: 100, kept: FILE, arrived: true });
     view.report(loaded(FILE - TABLE));
     view.ready();
     expect(view.hasArrived).toBe(true);

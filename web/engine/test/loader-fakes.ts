@@ -1,7 +1,7 @@
 // What whole loads run on in tests: a clock, a disk and a server that are not real.
 import { createHash } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
-import { loadHashes } from '../src/store/hashes.js';
+import { loadHashes } from '../src/loader/store/hashes.js';
 import { FakeOpfs } from './fake-opfs.js';
 import { FakeServer, useFakeTime } from './fake-server.js';
 

@@ -1,22 +1,29 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { ErrorData } from '../src/errors.js';
-import { runLoader } from '../src/loader.js';
-import type { FeedPort } from '../src/outlet.js';
-import { runBytesLoader } from '../src/page-loader.js';
+import type { ErrorData } from '../src/shared/errors.js';
+import { runLoader } from '../src/loader/loader.js';
+import type { LoaderNews } from '../src/shared/calls.js';
+import type { FeedPort } from '../src/loader/outlet.js';
+import { runBytesLoader } from '../src/page/page-loader.js';
 import type {
   EngineToLoader,
-  FromLoader,
   LoaderSource,
   LoaderToEngine,
   RemoteSource,
-} from '../src/protocol.js';
+} from '../src/shared/protocol.js';
 import { makeFile } from './fake-module.js';
 import { piecesOf, streamOf, stubFetch } from './fake-workers.js';
 
 function remote(url: string): RemoteSource {
   return {
-    ...{ kind: 'url', addresses: [url], headers: [], hub: 'https://hub.example', sha256: [] },
-    ...{ cache: 'none', asked: false, refresh: false, fetch: null },
+    kind: 'url',
+    addresses: [url],
+    headers: [],
+    hub: 'https://hub.example',
+    sha256: [],
+    cache: 'none',
+    asked: false,
+    refresh: false,
+    fetch: null,
   };
 }
 
@@ -77,8 +84,8 @@ async function load(
   source: LoaderSource,
   sink: Sink,
   { stallTimeout = 1000, retryTimeout = 0 } = {},
-): Promise<FromLoader[]> {
-  const told: FromLoader[] = [];
+): Promise<LoaderNews[]> {
+  const told: LoaderNews[] = [];
   const patiences = { stallTimeout, retryTimeout };
   await runLoader({ source, patiences, probe: false }, sink, (message) => told.push(message));
   return told;
@@ -156,7 +163,7 @@ describe('runLoader, by chunks', () => {
       }
       if (message.type === 'bytes') self.send({ type: 'stop', refused: 'no' });
     });
-    expect((await load(URL_SOURCE, sink)).at(-1)).toEqual({ type: 'over' });
+    expect((await load(URL_SOURCE, sink)).at(-1)).toMatchObject({ kind: 'course' });
     expect(sink.bytes.length).toBe(1000);
     expect(sink.last?.type).toBe('bytes');
   });
@@ -174,7 +181,7 @@ describe('runLoader, by chunks', () => {
       const rest = { ...wantAll(null, came, file.length), once: true } as EngineToLoader;
       self.send(came < file.length ? rest : { type: 'enough' });
     });
-    expect((await load(URL_SOURCE, sink)).at(-1)).toEqual({ type: 'over' });
+    expect((await load(URL_SOURCE, sink)).at(-1)).toMatchObject({ kind: 'course' });
     expect(sink.bytes).toEqual([...file]);
   });
 });

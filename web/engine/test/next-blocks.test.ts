@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { nextBlocks } from '../src/net/next-blocks.js';
-import { rangesOfRows } from '../src/net/rows.js';
-import type { Range } from '../src/outstanding.js';
+import { nextBlocks } from '../src/loader/net/next-blocks.js';
+import { rangesOfRows } from '../src/loader/net/rows.js';
+import type { Range } from '../src/shared/outstanding.js';
 
 const M = 1 << 20;
 const SIZE = 4 * M;

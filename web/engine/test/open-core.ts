@@ -2,7 +2,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type createModule from '../../../wasm/module.js';
-import type { OpenModule } from '../src/module.js';
+import type { AnalysisScript } from '../src/engine/analysis.js';
+import type { OpenModule } from '../src/engine/module.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 // The files that the library ships. build/wasm/ may be stale, or just be built.
@@ -26,5 +27,6 @@ export async function openCore(shared: boolean): Promise<OpenModule> {
       return {};
     },
   });
-  return { module, memory, maxBytes: maximum * 65536 };
+  const loadAnalysis = (): Promise<AnalysisScript> => import('../src/engine/analysis-runs.js');
+  return { module, memory, maxBytes: maximum * 65536, loadAnalysis };
 }

@@ -48,7 +48,8 @@ describe('the routes', () => {
     const chat = await post('/chat/completions', { model: 'm', messages });
     expect(chat.status).toBe(200);
     expect(await chat.json()).toMatchObject({
-      ...{ object: 'chat.completion', choices: [{ message: { content: 'a b' } }] },
+      object: 'chat.completion',
+      choices: [{ message: { content: 'a b' } }],
     });
     const text = await post('/completions', { model: 'm', prompt: 'c' });
     expect(await text.json()).toMatchObject({

@@ -8,9 +8,9 @@ import {
   takeLogitsOptions,
   takePrompt,
   takeText,
-} from '../src/options.js';
-import { resolveSource } from '../src/sources.js';
-import type { GenerateOptions } from '../src/types.js';
+} from '../src/page/options.js';
+import { resolveSource } from '../src/page/sources.js';
+import type { GenerateOptions } from '../src/shared/types.js';
 
 const REFUSED = expect.objectContaining({ code: 'invalid_argument' });
 
@@ -462,7 +462,10 @@ describe('resolveSource', () => {
     const custom = async (): Promise<Response> => new Response('x');
     expect(
       await resolveSource(['hf:owner/repo:Q4_0', 'https://a.example/m.gguf'], {
-        ...{ cache: 'opfs', sha256, hubUrl: 'https://mirror.example/hub/', refresh: true },
+        cache: 'opfs',
+        sha256,
+        hubUrl: 'https://mirror.example/hub/',
+        refresh: true,
         fetch: custom,
       }),
     ).toEqual({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Outstanding, joined, write, type Range } from '../src/outstanding.js';
+import { Outstanding, joined, write, type Range } from '../src/shared/outstanding.js';
 
 function memoryOf(): {
   memory: WebAssembly.Memory;

@@ -1,7 +1,7 @@
 // The errors for files of the library that don't load, with fake fetches. e2e/causes.spec.ts tests real browsers.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Engine, cache, states } from '../src/index.js';
-import { Refusals, unlessForbidden, whyNotLoaded } from '../src/own-files.js';
+import { Refusals, unlessForbidden, whyNotLoaded } from '../src/platform/own-files.js';
 
 const MODEL = 'https://models.example/m.gguf';
 const LIBRARY = 'https://page.example/engine/';
@@ -53,7 +53,9 @@ beforeEach(() => {
   vi.stubGlobal('Worker', DeadWorker);
 });
 
-afterEach(() => {
+afterEach(async () => {
+  // Closed engines wait for their files.
+  if (vi.isFakeTimers()) await vi.advanceTimersByTimeAsync(40_000);
   vi.useRealTimers();
   vi.unstubAllGlobals();
 });
@@ -213,16 +215,16 @@ describe('a worker of another version', () => {
   ])('fails %s with a code that is not known here', async (_, call) => {
     const failing = expect(call()).rejects.toMatchObject(told);
     await vi.waitFor(() => expect(DeadWorker.all.length).toBeGreaterThan(0));
-    DeadWorker.all[0]?.say({ type: 'failed', error });
+    DeadWorker.all[0]?.say({ type: 'error', id: 1, error });
     await failing;
   });
 
   it('fails a call of the cache, and one with no error at all', async () => {
     const failing = [cache.list(), cache.clear()];
     await vi.waitFor(() => expect(DeadWorker.all.length).toBe(1));
-    DeadWorker.all[0]?.say({ type: 'cacheError', id: 1, error });
+    DeadWorker.all[0]?.say({ type: 'error', id: 1, error });
     await expect(failing[0]).rejects.toMatchObject(told);
-    DeadWorker.all[0]?.say({ type: 'cacheError', id: 2 });
+    DeadWorker.all[0]?.say({ type: 'error', id: 2 });
     await expect(failing[1]).rejects.toMatchObject({ code: 'worker_died' });
   });
 });
@@ -244,7 +246,7 @@ it('a load whose second worker can not be made leaves nothing of the first', asy
   );
   serve({});
   await expect(Engine.load(MODEL)).rejects.toThrow('too many workers');
-  expect(listening.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(listening.map(({ aborted }) => aborted)).toEqual([true, true]);
   expect(vi.getTimerCount()).toBe(0);
 });
 

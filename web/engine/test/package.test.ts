@@ -13,7 +13,10 @@ function text(file: string): string {
 const files = fs
   .readdirSync(DIST, { recursive: true, encoding: 'utf8' })
   .map((name) => name.split(path.sep).join('/'));
-const SCRIPTS = ['index.js', 'engine-worker.js', 'loader-worker.js'];
+const SCRIPTS = ['index.js', 'engine-worker.js', 'loader-worker.js'].flatMap((name) => [
+  name,
+  `node/${name}`,
+]);
 
 test('every type that a type file imports is in the package, and nothing else', () => {
   const wanted = new Set(['index.d.ts']);
@@ -22,6 +25,8 @@ test('every type that a type file imports is in the package, and nothing else', 
       wanted.add(path.posix.join(path.posix.dirname(file), `${name}.d.ts`));
   }
   expect(files.filter((name) => name.endsWith('.d.ts')).sort()).toEqual([...wanted].sort());
+  // What the threads tell each other is nobody else's, and is written in TypeScript that is newer than that of sites.
+  expect([...wanted].filter((name) => /shared\/(calls|caller|protocol)/.test(name))).toEqual([]);
 });
 
 test('what exports names is there, and what must not be bundled is marked', () => {
@@ -46,16 +51,25 @@ test('bundlers find each file by its address, once', () => {
   const found = [...page.matchAll(/new URL\("\.\/([^"]+)",import\.meta\.url\)/g)].map(
     ([, name]) => name ?? '',
   );
-  const own = files.filter((name) => /^wasm\/|-worker\.js$/.test(name));
-  expect(own).toHaveLength(10);
+  const own = files.filter((name) => /^wasm\/|^[\w-]+-worker\.js$/.test(name));
+  expect(own).toHaveLength(11);
   expect(found.sort()).toEqual(own.sort());
 });
 
 test.each(SCRIPTS)('%s has a source map with its sources', (file) => {
-  expect(text(file).trimEnd()).toMatch(new RegExp(`\n//# sourceMappingURL=${file}.map$`));
+  expect(text(file).trimEnd()).toMatch(
+    new RegExp(`\n//# sourceMappingURL=${path.basename(file)}.map$`),
+  );
   const map = JSON.parse(text(`${file}.map`)) as { sources: string[]; sourcesContent: string[] };
-  expect(map.sources).toContain('../src/errors.ts');
+  expect(map.sources).toContain(`${file.startsWith('node/') ? '../' : ''}../src/shared/errors.ts`);
   for (const source of map.sources) expect(source).toMatch(/^\.\.\//);
   expect(map.sourcesContent).toHaveLength(map.sources.length);
   for (const content of map.sourcesContent) expect(content).not.toBe('');
+});
+
+test('the types name nothing of the calls between threads, which old compilers do not know', () => {
+  const inside = files.filter((name) =>
+    /^(node|engine|platform)\/.*\.d\.ts$|(calls|protocol|caller)\.d\.ts$/.test(name),
+  );
+  expect(inside).toEqual([]);
 });

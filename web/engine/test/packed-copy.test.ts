@@ -1,11 +1,14 @@
 // The packed copy of a file in the cache: its format, what can be wrong with it, its room, and when it goes.
+import { openFolder } from '../src/platform/here.js';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { PackedCopy } from '../src/store/packed-copy.js';
-import { loadHashes, xxh64 } from '../src/store/hashes.js';
-import { makeRoom, removeOldest } from '../src/store/room.js';
-import { openFolder } from '../src/store/opfs.js';
-import { runCacheCall, type CacheCall } from '../src/store/calls.js';
-import type { CachedModel, CacheRoom } from '../src/types.js';
+import type { PackedCopy } from '../src/loader/store/packed-copy.js';
+import { loadHashes, xxh64 } from '../src/loader/store/hashes.js';
+import { makeRoom, removeOldest } from '../src/loader/store/room.js';
+import type { Folder } from '../src/platform/platform.js';
+import { loaderHandlers } from '../src/loader/handlers.js';
+import { Caller } from '../src/shared/caller.js';
+import type { LoaderCalls } from '../src/shared/calls.js';
+import { Replies } from '../src/shared/replies.js';
 import { FakeOpfs } from './fake-opfs.js';
 import { ADDRESS, bytesOf, facts, fill, opened, same, settle, writeBlock } from './store-setup.js';
 
@@ -369,29 +372,25 @@ describe('keeping', () => {
 
   test('is not possible where files have no handles', async () => {
     const { file } = await opened('complete');
-    opfs.no_handles = true;
+    opfs.noHandles = true;
     expect(await file.openCopy(LAYOUT)).toBeNull();
     file.close();
     await settle();
   });
 });
 
-/** A call of `cache`. */
-async function ask<T>(call: CacheCall): Promise<T> {
-  let value: unknown;
-  await runCacheCall({ type: 'cache', id: 1, call, lifeline: '' }, (message) => {
-    if (message.type === 'cacheError') throw new Error(message.error.message);
-    if (message.type === 'cacheResult') ({ value } = message);
-  });
-  return value as T;
-}
+/** Calls of `cache`. */
+const { ask } = ((): Caller<LoaderCalls> => {
+  const caller = new Caller<LoaderCalls>((message) => replies.handle(message));
+  const replies = new Replies(loaderHandlers(), (message) => caller.receive(message));
+  return caller;
+})();
 
 const named = (source: string) => ({ source, hub: 'https://hub.example' });
 
 describe('room', () => {
   const OTHER = 'https://models.example/other.gguf';
-  const folder = async (): Promise<FileSystemDirectoryHandle> =>
-    (await openFolder()) as FileSystemDirectoryHandle;
+  const folder = async (): Promise<Folder> => (await openFolder()) as Folder;
 
   test('is needed twice for a copy that begins; else nothing is left of it', async () => {
     const margin = 1 << 20;
@@ -428,15 +427,15 @@ describe('room', () => {
     await fill(OTHER, WHOLE);
     await withCopy(keepAll);
     const bytes = opfs.only('.packed').bytes.length + opfs.only('.index').bytes.length;
-    await ask({ name: 'pin', pinned: true, ...named(ADDRESS) });
-    const room = await ask<CacheRoom>({ name: 'room', bytes: null });
+    await ask('pin', { pinned: true, ...named(ADDRESS) });
+    const room = await ask('room', { bytes: null });
     expect(room.evictable).toBe(WHOLE.length + bytes);
     opfs.quota = opfs.usage + (1 << 20);
     await makeRoom(await folder(), bytes, '');
     expect(fileNames()).toEqual(['gguf', 'gguf', 'journal', 'journal']);
     await makeRoom(await folder(), bytes + 1, '');
     expect(fileNames()).toEqual(['gguf', 'journal']);
-    expect(await ask({ name: 'has', ...named(ADDRESS) })).toBe(true);
+    expect(await ask('has', named(ADDRESS))).toBe(true);
   });
 
   test('for a model is not made of a copy in use, and not if it is not enough', async () => {
@@ -462,26 +461,26 @@ describe('with its model', () => {
   beforeEach(() => withCopy(keepAll));
 
   test('it is listed, and removed', async () => {
-    const [model] = await ask<CachedModel[]>({ name: 'list' });
+    const [model] = await ask('list', null);
     expect(model).toMatchObject({ stored: WHOLE.length, packed: 7000 + 112, complete: true });
-    expect(await ask({ name: 'delete', ...named(ADDRESS) })).toBe(true);
+    expect(await ask('delete', named(ADDRESS))).toBe(true);
     expect(opfs.files.size).toBe(0);
   });
 
   test('clear() tells its bytes, too', async () => {
     const journal = opfs.only('.journal').bytes.length;
-    expect(await ask({ name: 'clear' })).toBe(WHOLE.length + 7000 + 112 + journal);
+    expect(await ask('clear', null)).toBe(WHOLE.length + 7000 + 112 + journal);
     expect(opfs.files.size).toBe(0);
   });
 
   test('it is not verified, and a damaged block does not touch it', async () => {
     change('.packed', (bytes) => void bytes.fill(9));
-    expect(await ask({ name: 'verify', ...named(ADDRESS) })).toMatchObject({
+    expect(await ask('verify', named(ADDRESS))).toMatchObject({
       ok: true,
       damaged: [],
     });
     change('.gguf', (bytes) => void (bytes[5] = (bytes[5] ?? 0) ^ 1));
-    expect(await ask({ name: 'verify', ...named(ADDRESS) })).toMatchObject({ damaged: [0] });
+    expect(await ask('verify', named(ADDRESS))).toMatchObject({ damaged: [0] });
     expect(fileNames()).toEqual(['gguf', 'index', 'journal', 'packed']);
   });
 
@@ -504,8 +503,8 @@ describe('with its model', () => {
   test('one without a model is cleared away', async () => {
     for (const name of [...opfs.files.keys()])
       if (/gguf|journal/.test(name)) opfs.files.delete(name);
-    expect(await ask({ name: 'list' })).toEqual([]);
-    expect(await ask({ name: 'clear' })).toBe(7000 + 112);
+    expect(await ask('list', null)).toEqual([]);
+    expect(await ask('clear', null)).toBe(7000 + 112);
     expect(opfs.files.size).toBe(0);
   });
 });

@@ -1,7 +1,8 @@
 // The caller's own fetch: it runs on the page, and a loader worker reads what it brings.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { pageFetcher, serveFetch, type CustomFetch } from '../src/net/page-fetch.js';
-import type { Fetcher } from '../src/net/remote.js';
+import { pageFetcher } from '../src/loader/net/page-fetcher.js';
+import { serveFetch, type CustomFetch } from '../src/page/serve-fetch.js';
+import type { Fetcher } from '../src/loader/net/remote.js';
 import { piecesOf, streamOf } from './fake-workers.js';
 import { bytesOf, same } from './store-setup.js';
 
@@ -40,7 +41,9 @@ describe('a custom fetch', () => {
     expect(custom).toHaveBeenCalledWith(
       URL_,
       expect.objectContaining({
-        ...{ method: 'GET', headers: [['range', 'bytes=0-9']], cache: 'no-store' },
+        method: 'GET',
+        headers: [['range', 'bytes=0-9']],
+        cache: 'no-store',
         signal: expect.any(AbortSignal) as AbortSignal,
       }),
     );
@@ -200,7 +203,7 @@ describe('what is over', () => {
     // Nothing is cancelled: it has ended.
     expect(post).not.toHaveBeenCalled();
     // The page would still abort what it had not forgotten.
-    ports.port2.postMessage({ type: 'cancel', id: 0 });
+    ports.port2.postMessage({ type: 'call', id: 99, name: 'drop', args: { request: 0 } });
     await fetcher('a:later', asked());
     expect(heard?.aborted).toBe(failed);
   });

@@ -1,6 +1,6 @@
 // How long lost connections are tried again, with a clock of its own.
 import { describe, expect, it } from 'vitest';
-import { Patience, askedWait, isPassing } from '../src/net/patience.js';
+import { Patience, askedWait, isPassing } from '../src/loader/net/patience.js';
 
 const NOW = Date.UTC(2026, 0, 1);
 const asked = (headers: Record<string, string>): number | null =>

@@ -1,7 +1,7 @@
 // The threads of a module are ended after they have started, and before the worker that made them.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ModuleOptions, SluiceModule } from '../../../wasm/module.js';
-import { Pool } from '../src/pool.js';
+import { Pool } from '../src/engine/pool.js';
 
 const MODULE = {} as SluiceModule;
 

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { PromptProgress as Counts } from '../../../wasm/module.js';
 import { Engine, type PromptProgress } from '../src/index.js';
-import { PATIENCE_MS, PROMPT_MS, PromptNews } from '../src/prompt-news.js';
+import { PATIENCE_MS, PROMPT_MS, PromptNews } from '../src/engine/prompt-news.js';
 import { MODEL, collect, file } from './engine-setup.js';
 import { streamOf, stubFetch, useFakes } from './fake-workers.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Rate } from '../src/rate.js';
+import { Rate } from '../src/shared/rate.js';
 
 it('counts the last seconds, and begins anew when the count does', () => {
   let time = 0;

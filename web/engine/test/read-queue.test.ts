@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it, vi } from 'vitest';
-import { ReadQueue } from '../src/read-queue.js';
+import { ReadQueue } from '../src/page/read-queue.js';
 
 function filled(count: number, onLeave = (): void => {}): ReadQueue<number> {
   const queue = new ReadQueue<number>(onLeave);
@@ -109,4 +109,19 @@ it('is left by a reader that nobody has any more, not by one that waits', async 
   awaited.push(7);
   expect(await waiting).toEqual({ done: false, value: 7 });
   await collected(() => left.length > 1);
+});
+
+it('is an async iterator like those of the platform', async () => {
+  const generator = (async function* () {})();
+  const platform = Object.getPrototypeOf(
+    Object.getPrototypeOf(Object.getPrototypeOf(generator)),
+  ) as object;
+  const queue = filled(2);
+  queue.end();
+  const reader = queue.reader();
+  expect(platform.isPrototypeOf(reader)).toBe(true);
+  expect(reader[Symbol.asyncIterator]()).toBe(reader);
+  const seen: number[] = [];
+  for await (const item of reader) seen.push(item);
+  expect(seen).toEqual([0, 1]);
 });

@@ -1,7 +1,7 @@
 // Parts of a file from a server that may do anything: what is checked, what is tried again, what ends it.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Connection } from '../src/net/connection.js';
-import { Changed, Remote } from '../src/net/remote.js';
+import { Connection } from '../src/loader/net/connection.js';
+import { Changed, Remote } from '../src/loader/net/remote.js';
 import { FakeServer, makeNet, outcome, useFakeTime, type Odd } from './fake-server.js';
 import { bytesOf, same } from './store-setup.js';
 

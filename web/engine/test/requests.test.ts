@@ -1,8 +1,8 @@
 // How many requests a large model takes: a hub allows 3,000 in 5 minutes.
 import { afterEach, expect, it, vi } from 'vitest';
-import { runLoader } from '../src/loader.js';
-import type { FeedPort } from '../src/outlet.js';
-import type { EngineToLoader, LoaderToEngine, RemoteSource } from '../src/protocol.js';
+import { runLoader } from '../src/loader/loader.js';
+import type { FeedPort } from '../src/loader/outlet.js';
+import type { EngineToLoader, LoaderToEngine, RemoteSource } from '../src/shared/protocol.js';
 
 const TOTAL = 4_700_000_000;
 const HEADER = 6_000_000;
@@ -82,8 +82,13 @@ it('a model of 4.7 GB behind a hub takes less than a tenth of what the hub allow
   });
   const counter = new Counter();
   const source: RemoteSource = {
-    ...{ kind: 'url', headers: [], sha256: [], fetch: null },
-    ...{ cache: 'none', asked: true, refresh: false },
+    kind: 'url',
+    headers: [],
+    sha256: [],
+    fetch: null,
+    cache: 'none',
+    asked: true,
+    refresh: false,
     addresses: ['https://hub.example/o/r/resolve/main/m.gguf'],
     // Another one than the file's, so that no list is asked for.
     hub: 'https://other.example',

@@ -1,9 +1,10 @@
 // Weights that are read again and again, with a packed copy beside the file: what comes from which, and that what comes is
 // right, whatever is missing in the copy or wrong with it.
+import { takeLock } from '../src/platform/here.js';
+import { PACK_LOCK } from '../src/platform/platform.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Range } from '../src/outstanding.js';
-import type * as Hashes from '../src/store/hashes.js';
-import { PACK_LOCK, takeLock } from '../src/store/opfs.js';
+import type { Range } from '../src/shared/outstanding.js';
+import type * as Hashes from '../src/loader/store/hashes.js';
 import type { FakeOpfs } from './fake-opfs.js';
 import { type FakeServer, outcome } from './fake-server.js';
 import { useLoaderFakes } from './loader-fakes.js';
@@ -25,7 +26,7 @@ import {
 } from './steps.js';
 import { same, sha256Hex } from './store-setup.js';
 
-vi.mock('../src/store/hashes.js', async (original) =>
+vi.mock('../src/loader/store/hashes.js', async (original) =>
   (await import('./quick-hashes.js')).quickHashes(await original<typeof Hashes>()),
 );
 

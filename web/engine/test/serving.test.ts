@@ -1,8 +1,8 @@
 // What an engine wants, through a whole loader: in which order it comes, again and again, before and after a sha256 is proven,
 // and when the source fails or the load ends.
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Range } from '../src/outstanding.js';
-import type * as Hashes from '../src/store/hashes.js';
+import type { Range } from '../src/shared/outstanding.js';
+import type * as Hashes from '../src/loader/store/hashes.js';
 import type { FakeOpfs } from './fake-opfs.js';
 import { type FakeServer, outcome } from './fake-server.js';
 import { useLoaderFakes } from './loader-fakes.js';
@@ -20,7 +20,7 @@ import {
 } from './steps.js';
 import { sha256Hex } from './store-setup.js';
 
-vi.mock('../src/store/hashes.js', async (original) =>
+vi.mock('../src/loader/store/hashes.js', async (original) =>
   (await import('./quick-hashes.js')).quickHashes(await original<typeof Hashes>()),
 );
 

@@ -24,7 +24,9 @@ function serve(answer: () => Response | Promise<Response>): ReturnType<typeof vi
 }
 
 const heard = (type: string) =>
-  FakeWorker.all.flatMap((worker) => worker.heard).filter((message) => message.type === type);
+  FakeWorker.all
+    .flatMap((worker) => worker.heard)
+    .filter((message) => (message.type === 'call' ? message.name : message.type) === type);
 
 describe('save and restore', () => {
   it('gives a session with the same tokens, which goes on', async () => {

@@ -1,6 +1,6 @@
 // The page's side of the states that the device keeps: the request field, and the calls of `states`.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { takeChatRequest, takeTextRequest } from '../src/chat/request.js';
+import { takeChatRequest, takeTextRequest } from '../src/page/chat/request.js';
 import { Engine, states } from '../src/index.js';
 import { file } from './engine-setup.js';
 import { FakeOpfs } from './fake-opfs.js';

@@ -1,10 +1,10 @@
 // An engine without wasm, which wants what a test says, through a whole loader.
 import { vi } from 'vitest';
-import type { ErrorData } from '../src/errors.js';
-import { runLoader } from '../src/loader.js';
-import type { Range } from '../src/outstanding.js';
-import type { FeedPort } from '../src/outlet.js';
-import type { EngineToLoader, LoaderSource, LoaderToEngine } from '../src/protocol.js';
+import type { ErrorData } from '../src/shared/errors.js';
+import { runLoader } from '../src/loader/loader.js';
+import type { Range } from '../src/shared/outstanding.js';
+import type { FeedPort } from '../src/loader/outlet.js';
+import type { EngineToLoader, LoaderSource, LoaderToEngine } from '../src/shared/protocol.js';
 import { outcome } from './fake-server.js';
 import { bytesOf, same } from './store-setup.js';
 
@@ -204,8 +204,15 @@ export function run(steps: readonly Step[], how: How = {}, source?: LoaderSource
   const { shared = true, cache = 'opfs', sha256, asked = false, chunk = 0 } = how;
   const engine = new Steps(shared, steps, chunk);
   const remote: LoaderSource = {
-    ...{ kind: 'url', addresses: [MODEL], headers: [], hub: 'https://hub.example' },
-    ...{ sha256: sha256 === undefined ? [] : [sha256], cache, asked, refresh: false, fetch: null },
+    kind: 'url',
+    addresses: [MODEL],
+    headers: [],
+    hub: 'https://hub.example',
+    sha256: sha256 === undefined ? [] : [sha256],
+    cache,
+    asked,
+    refresh: false,
+    fetch: null,
   };
   const patiences = { stallTimeout: 30_000, retryTimeout: 60_000 };
   const request = { source: source ?? remote, patiences, probe: false };

@@ -1,7 +1,7 @@
 // What the tests of the cache share.
 import { createHash } from 'node:crypto';
-import type { BlockFile, BlockFacts } from '../src/store/block-file.js';
-import { openEntry, type About, type Entry } from '../src/store/entries.js';
+import type { BlockFile, BlockFacts } from '../src/loader/store/block-file.js';
+import { openEntry, type About, type Entry } from '../src/loader/store/entries.js';
 
 export const ADDRESS = 'https://models.example/a/model-q8_0.gguf';
 export const ALONE: About = { names: [], set: '', part: 1, parts: 1 };
@@ -48,7 +48,7 @@ export async function fill(
 ): Promise<void> {
   const { file } = await opened('writer', address, about);
   await file.begin(facts(whole.length));
-  for (let i = 0; i < file.n_blocks; ++i) writeBlock(file, i, whole);
+  for (let i = 0; i < file.blockCount; ++i) writeBlock(file, i, whole);
   file.close();
   await settle();
 }

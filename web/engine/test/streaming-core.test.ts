@@ -3,8 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { FromEngine } from '../src/protocol.js';
-import { HostRig, endRigs, type Want } from './host-rig.js';
+import { HostRig, type Told, endRigs, type Want } from './host-rig.js';
 import { openCore } from './open-core.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
@@ -34,7 +33,7 @@ let expected: string[][] = [];
 
 async function textsOf(rig: HostRig, sessions: number): Promise<string[][]> {
   for (let i = 0; i < sessions; ++i) {
-    if (i > 0) rig.post({ type: 'openSession', session: i, from: null });
+    if (i > 0) rig.openSession(i);
     rig.generate(i, i + 1, TOKENS, PROMPTS[i]);
   }
   await rig.until('done', sessions);
@@ -44,7 +43,7 @@ async function textsOf(rig: HostRig, sessions: number): Promise<string[][]> {
 beforeAll(async () => {
   const rig = await open({});
   await rig.until('ready');
-  least = rig.of('has_tokenizer')[0]?.info.memory?.least ?? 0;
+  least = rig.of('header')[0]?.info.memory?.least ?? 0;
   expected = await textsOf(rig, 3);
   expect(rig.asked.at(-1)?.type).toBe('enough');
   endRigs();
@@ -84,11 +83,11 @@ function bringSomehow(rig: HostRig, seed: number): void {
 
 function resume(rig: HostRig, session: number, id: number): void {
   const options = JSON.stringify({ maxTokens: 9, temperature: 0, ignoreEos: true });
-  rig.post({ type: 'resume', session, id, options });
+  rig.call(id, 'resume', { session, options });
 }
 
 async function savedBy(rig: HostRig, session: number, id: number): Promise<Blob> {
-  rig.post({ type: 'save', session, id });
+  rig.call(id, 'save', { session });
   await vi.waitFor(() => expect(rig.of('result').some((one) => one.id === id)).toBe(true), 20_000);
   return rig.of('result').find((one) => one.id === id)?.value as Blob;
 }
@@ -104,7 +103,7 @@ describe.each([false, true])('the real engine under its least budget (shared: %s
     const rig = await underLeast();
     await rig.until('ready');
     expect(await textsOf(rig, 1)).toEqual(expected.slice(0, 1));
-    const [told] = rig.of('has_tokenizer');
+    const [told] = rig.of('header');
     expect(told?.info.fits).toBe(true);
     expect(told?.notes.at(-1)?.message).toMatch(
       /\(as memoryBudget says\): .* are read again for each/,
@@ -143,9 +142,9 @@ describe.each([false, true])('the real engine under its least budget (shared: %s
 
     const rig = await underLeast();
     bringSomehow(rig, 4);
-    await rig.until('has_tokenizer');
+    await rig.until('header');
     // The model isn't identified yet: layers that take turns have not been there.
-    rig.post({ type: 'restore', session: 5, id: 1, file: saved });
+    rig.call(1, 'restore', { session: 5, file: saved });
     rig.generate(0, 2, TOKENS, PROMPTS[0]);
     await rig.until('result');
     resume(rig, 5, 3);
@@ -161,16 +160,19 @@ describe.each([false, true])('the real engine under its least budget (shared: %s
     const rig = await underLeast();
     await rig.until('ready');
     rig.withheld = [];
-    rig.post({ type: 'restore', session: 5, id: 1, file: new Blob(['x']) });
+    rig.call(1, 'restore', { session: 5, file: new Blob(['x']) });
     await vi.waitFor(() => expect(rig.withheld?.length).toBeGreaterThan(0), 20_000);
-    rig.post({ type: 'cancel', id: 1 });
+    rig.cancel(1);
     for (const want of rig.withheld.splice(0)) rig.answer(want);
     rig.withheld = null;
     expect(await textsOf(rig, 1)).toEqual(expected.slice(0, 1));
     expect(rig.of('result')).toEqual([]);
-    rig.post({ type: 'restore', session: 5, id: 9, file: new Blob(['no session at all']) });
-    await rig.until('error');
-    expect(rig.of('error')[0]?.error.code).toBe('bad_file');
+    rig.call(9, 'restore', { session: 5, file: new Blob(['no session at all']) });
+    await rig.until('error', 2);
+    expect(rig.of('error').map(({ id, error }) => [id, error.code])).toEqual([
+      [1, 'aborted'],
+      [9, 'bad_file'],
+    ]);
   });
 
   it('fails with the error of a reading that fails', async () => {
@@ -218,7 +220,7 @@ it('the parts of a model are told in the order of execution', async () => {
   const kinds = [...(rig.of('weights')[0]?.slots ?? [])].filter((_, i) => i % 6 === 0);
   expect(kinds[0]).toBe(0);
   expect(kinds).toEqual(kinds.toSorted());
-  expect(kinds.filter((kind) => kind === 1).length).toBe(rig.of('has_tokenizer')[0]?.info.layers);
+  expect(kinds.filter((kind) => kind === 1).length).toBe(rig.of('header')[0]?.info.layers);
 });
 
 it('a prompt that waits for a layer is told of, and then as a whole', async () => {
@@ -227,7 +229,7 @@ it('a prompt that waits for a layer is told of, and then as a whole', async () =
   rig.withheld = [];
   rig.generate(0, 1, 3, PROMPTS[2]);
   await rig.until('prompt');
-  const { progress } = rig.of('prompt')[0] as FromEngine & { type: 'prompt' };
+  const { progress } = rig.of('prompt')[0] as Told & { type: 'prompt' };
   expect(progress).toMatchObject({ reused: 0, waiting: false });
   expect(progress.computed).toBeLessThan(progress.total);
   const { withheld } = rig;

@@ -1,6 +1,6 @@
 // A model of which not all stays in memory: the engine worker's side of reading again, and what the page is told.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Access } from '../src/protocol.js';
+import type { Access } from '../src/shared/protocol.js';
 import {
   FILE_BYTES,
   HEADER_BYTES,
@@ -64,8 +64,8 @@ describe.each([true, false])('weights that are read again (shared memory: %s)', 
   it('serve sessions that run side by side in turn', async () => {
     const it = rig(shared);
     await it.until('ready');
-    it.post({ type: 'openSession', session: 1, from: null });
-    it.post({ type: 'openSession', session: 2, from: null });
+    it.openSession(1);
+    it.openSession(2);
     for (const session of [0, 1, 2]) it.generate(session, session + 1, 40);
     await it.until('done', 3);
     for (const id of [1, 2, 3])
@@ -85,7 +85,7 @@ describe.each([true, false])('weights that are read again (shared memory: %s)', 
     const withheld: Want[] = (it.withheld = []);
     it.generate(0, 1, 5);
     await vi.waitFor(() => expect(withheld.length).toBe(1));
-    it.post({ type: 'cancel', id: 1 });
+    it.cancel(1);
     await it.until('done');
     expect(it.of('done')).toMatchObject([{ id: 1, finish: 'aborted' }]);
     it.generate(0, 2, 5);
@@ -137,6 +137,20 @@ describe('a model of which all stays', () => {
     await vi.waitFor(() => expect(it.asked.at(-1)?.type).toBe('enough'));
     expect(it.asked.filter(({ type }) => type === 'enough').length).toBe(1);
   });
+
+  it('sends the tokens of a slice in one message', async () => {
+    const it = rig(true, { rereads: false });
+    await it.until('ready');
+    await vi.waitFor(() => expect(it.asked.at(-1)?.type).toBe('enough'));
+    it.generate(0, 1, 1000);
+    await it.until('done');
+    expect(it.texts(1)).toHaveLength(1000);
+    // Each has the run's figures, and there are no others.
+    const messages = it.of('tokens');
+    expect(messages.length).toBeLessThan(200);
+    expect(messages.every(({ stats }) => stats !== undefined)).toBe(true);
+    expect(it.of('figures').length).toBeLessThanOrEqual(1);
+  });
 });
 
 describe('the budget', () => {
@@ -185,8 +199,8 @@ describe('the budget', () => {
       const memory = { rereadBytes };
       const options = { memoryBudget: 300_000 };
       const it = rig(true, { notes: [GUESSED], memory }, 'rereadable', { options });
-      await it.until('has_tokenizer');
-      expect(it.of('has_tokenizer')[0]?.notes).toMatchObject([GUESSED, ...notes]);
+      await it.until('header');
+      expect(it.of('header')[0]?.notes).toMatchObject([GUESSED, ...notes]);
     }
   });
 
@@ -211,8 +225,8 @@ describe('the budget', () => {
     ],
   ] as const)('decides what a probe says: %s, %s', async (access, memoryBudget, error) => {
     const it = rig(true, {}, access, { options: { memoryBudget }, probe: true });
-    await it.until('has_tokenizer');
-    const [{ info } = {}] = it.of('has_tokenizer');
+    await it.until('header');
+    const [{ info } = {}] = it.of('header');
     expect(info?.fits).toBe(error === null);
     if (error === null) expect(info?.error).toBeUndefined();
     else expect(`${info?.error?.code}: ${info?.error?.message}`).toMatch(error);
@@ -225,8 +239,8 @@ describe('the budget', () => {
       ['any_order', 9e9],
     ] as const) {
       const it = rig(true, { memory }, access, { probe: true });
-      await it.until('has_tokenizer');
-      const error = it.of('has_tokenizer')[0]?.info.error;
+      await it.until('header');
+      const error = it.of('header')[0]?.info.error;
       expect(error?.code).toBe('out_of_memory');
       expect(error?.message).toMatch(`needs ${least} bytes`);
     }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { WeightsNews, sumReread, slotViews } from '../src/weights-view.js';
+import { WeightsNews } from '../src/engine/weights-news.js';
+import { slotViews, sumReread } from '../src/page/weights-view.js';
 
 // kind, bytes, arrived, state, takes turns, fills
 const SLOTS = [

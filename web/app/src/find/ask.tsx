@@ -1,5 +1,5 @@
-import { busy } from '../run';
-import { touch } from '../page/focus';
+import { busy } from '../model/run';
+import { touch } from '../ui/focus';
 import { MOST_QUESTION, ask, asking, held, question } from './state';
 import { toHit } from './hits';
 import { findTexts } from './texts';

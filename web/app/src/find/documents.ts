@@ -130,8 +130,13 @@ async function addOne(file: File): Promise<void> {
     (await cut(text)).flatMap(({ start, end, line }) => [start, end, line]),
   );
   const document: Document = {
-    ...{ name, added: Date.now(), text, places },
-    ...{ by: null, vectors: new Float32Array(0), done: 0 },
+    name,
+    added: Date.now(),
+    text,
+    places,
+    by: null,
+    vectors: new Float32Array(0),
+    done: 0,
   };
   const id = newId();
   put({ id, name, document, why: null, done: 0, stored: 0 });

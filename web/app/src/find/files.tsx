@@ -1,9 +1,10 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { announcement } from '../announce';
-import { timeLeft } from '../format';
+import { announcement } from '../ui/announce';
+import { t } from '../texts';
+import { timeLeft } from '../texts/format';
 import { openSheet } from '../model/open';
-import { focusSoon } from '../page/focus';
-import { Question, useQuestion } from '../page/question';
+import { focusSoon } from '../ui/focus';
+import { Question, useQuestion } from '../ui/question';
 import { loading } from '../model/state';
 import { passagesOf } from './format';
 import {
@@ -19,7 +20,7 @@ import {
   type Row,
 } from './documents';
 import { addFiles, elsewhere, goOn, mark, progress, readAgain } from './state';
-import { stopReading, stopping, unread } from './state';
+import { stopReading, stopping, unread, works } from './state';
 import { findTexts } from './texts';
 
 /** Names of files that were not added that are shown. */
@@ -30,7 +31,7 @@ export function Files() {
   const words = findTexts.value;
   const all = rows.value ?? [];
   return (
-    <section class="find-files" aria-labelledby="files-heading">
+    <section class="find-files" aria-labelledby="files-heading" aria-busy={works.value}>
       <h3 id="files-heading" tabIndex={-1}>
         {words.files}
       </h3>
@@ -86,15 +87,19 @@ function Choose({ label, folder = false }: { label: string; folder?: boolean }) 
 function Refusals() {
   const words = findTexts.value;
   const all = refusals.value;
+  const shown = useRef<HTMLDivElement>(null);
+  // What is dropped while passages are shown is refused below them, out of sight.
+  useLayoutEffect(() => shown.current?.scrollIntoView({ block: 'nearest' }), [all]);
   if (all.length === 0) return null;
   const more = all.length - MOST_REFUSED;
   return (
-    <div class="refusals" role="alert">
+    <div ref={shown} class="refusals" role="alert">
       <p>{words.notRead(all.length)}</p>
       <ul>
         {all.slice(0, MOST_REFUSED).map(({ name, why }) => (
           <li key={name}>
-            <bdi class="path">{name}</bdi>: {words.why[why]}
+            <bdi class="path">{name}</bdi>
+            {t.value.page.named('', words.why[why])}
           </li>
         ))}
       </ul>
@@ -107,11 +112,17 @@ function Refusals() {
 function Reading() {
   const words = findTexts.value;
   const now = progress.value;
+  const shown = useRef<HTMLDivElement>(null);
+  const reads = now !== null;
+  // As of refusals: below passages that are shown it would begin out of sight.
+  useLayoutEffect(() => {
+    if (reads) shown.current?.scrollIntoView({ block: 'nearest' });
+  }, [reads]);
   if (now !== null) {
     const left = now.secondsLeft === null ? '' : timeLeft(Math.max(1, Math.ceil(now.secondsLeft)));
     const facts = [words.progress(now.done, now.total), left].filter(Boolean).join(' · ');
     return (
-      <div class="find-progress">
+      <div ref={shown} class="find-progress">
         <div>
           <label for="find-progress">{words.reading}</label>
           <span class="number">{facts}</span>

@@ -1,9 +1,9 @@
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { announcement } from '../announce';
-import { CopyButton } from '../page/copy-button';
-import { fetchParts } from '../page/parts';
-import { chooseView } from '../page/view';
+import { announcement } from '../ui/announce';
+import { CopyButton } from '../ui/copy-button';
+import { talkParts } from '../talk/parts';
+import { chooseView } from '../ui/view';
 import type { Hit } from './ranking';
 import { found, unread } from './state';
 import { findTexts } from './texts';
@@ -67,7 +67,7 @@ function OneHit({ name, line, text, score }: Hit) {
   const attach = (): void => {
     attached.value = new Set([...attached.peek(), source]);
     announcement.value = words.attachedTo(attached.peek().size);
-    void fetchParts().then((all) => all?.attachText(source, text));
+    void talkParts.fetch().then((all) => all?.attachText(source, text));
   };
   return (
     <li class="hit" data-open={open}>

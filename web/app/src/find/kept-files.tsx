@@ -1,6 +1,6 @@
 // What Find keeps on this device, as the sheet of models shows it beside the models.
 import { signal } from '@preact/signals';
-import { refresh } from '../model/kept';
+import { refresh } from '../model/kept-list';
 import { Removal } from '../model/removal';
 import { openStore } from './store';
 import { findTexts } from './texts';

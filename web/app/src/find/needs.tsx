@@ -3,8 +3,8 @@ import { does } from '../model/makes';
 import { Terms, OpenButton, factsInWords } from '../model/offered';
 import { openSheet } from '../model/open';
 import { fetchShelf, offerOf, shelf, thisDevice, type Offered } from '../model/shelf';
+import { goodForInWords } from '../model/shelf-words';
 import { loading, model, shownName } from '../model/state';
-import { language } from '../texts';
 import { findTexts } from './texts';
 
 /** That the model in use finds nothing, and the models of the shelf that do. */
@@ -42,7 +42,7 @@ function Offer(of: Offered) {
     <li>
       <div>
         <p class="shelf-name">{of.model.name}</p>
-        <p class="good-for">{of.model.goodFor[language.value]}</p>
+        <p class="good-for">{goodForInWords(of.model)}</p>
         <p class="shelf-facts">{factsInWords(of)}</p>
         <Terms {...of} />
       </div>

@@ -1,5 +1,5 @@
 // Reads the text of a file, whatever it is: what is none is refused with a reason.
-import { plain } from '../plain-text';
+import { plain } from '../texts/plain-text';
 import { HEAD_BYTES, kindOf, textIn, type Kind } from '../talk/kinds';
 
 /** Bytes of a file at most: a book has about one million. */

@@ -1,11 +1,11 @@
 // What the room does: reads documents with the model, and finds the passages that lie nearest to a question.
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { Engine } from '@sluice/engine';
-import { announcement } from '../announce';
+import { announcement } from '../ui/announce';
 import { does } from '../model/makes';
 import { currentEngine, loading, model, modelName, type Model } from '../model/state';
 import { withEngine } from '../model/use';
-import { begin, busy, run, stop } from '../run';
+import { begin, busy, run, stop } from '../model/run';
 import { passagesOf, type Mark } from './format';
 import { add, coming, fill, isOthers, isRead, keep, prepare, rowOfId, rows } from './documents';
 import { startDocuments } from './documents';
@@ -59,6 +59,14 @@ export const unread = computed(() => {
     (row) => row.document !== null && !isRead(row, by) && !isOthers(row, by),
   );
 });
+
+/** Files are being added or read, or will be as soon as they can. */
+export const works = computed(
+  () =>
+    coming.value > 0 ||
+    progress.value !== null ||
+    (wanted.value && mark.value !== null && unread.value.length > 0 && !elsewhere.value),
+);
 
 /** Documents in which passages can be found now. */
 export const searchable = computed(() => {
@@ -174,7 +182,7 @@ async function readAll(engine: Engine, signal: AbortSignal): Promise<void> {
     let changed = false;
     try {
       for (let next = nextOf(id); next.texts.length > 0; next = nextOf(id)) {
-        if (loading.peek()?.waits === true) return;
+        if (loading.peek()?.step === 'waits') return;
         const { from, texts } = next;
         const options = { kind: 'document', truncate: true, signal } as const;
         const vectors = await inTurn(() => engine.embed(texts, options));

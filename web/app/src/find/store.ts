@@ -1,6 +1,6 @@
 // Where documents are kept: a folder of their own in the browser's private file system, a file for each. The browser puts a
 // file in the place of the old one when all of it is written, so each is there whole or not at all.
-import { canKeep } from '../device';
+import { canKeep } from '../ui/device';
 
 const FOLDER = 'sluice-find';
 const ENDING = '.find';

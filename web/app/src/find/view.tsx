@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { ModelChip } from '../model/chip';
 import { LoadLine } from '../model/load-line';
-import { toFieldIfFree } from '../page/focus';
+import { toFieldIfFree } from '../ui/focus';
 import { Ask } from './ask';
 import { Files } from './files';
 import { Hits } from './hits';

@@ -1,8 +1,9 @@
 // The strict checks of an imported file. Each error names its place in the file; nothing here recurses.
-import { MOST_ATTACHMENTS, MOST_FROM, MOST_NAME, MOST_TEXT, isCount } from './records';
+import { MOST_ATTACHMENTS, MOST_FROM, MOST_NAME, MOST_PARTS, MOST_TEXT, isCount } from './records';
 import { isFinish, isObject, isRole, isTime, readFigures } from './records';
-import { plain } from '../plain-text';
-import { isId, type Attachment, type Conversation, type Message } from './tree';
+import { plain } from '../texts/plain-text';
+import { isPartKind, partsOf, withMore, type Parts } from './parts';
+import { VERSION, isId, type Attachment, type Conversation, type Message } from './tree';
 
 /** Bytes of a file. */
 export const MOST_BYTES = 64 * 2 ** 20;
@@ -111,10 +112,28 @@ function attachmentsAt(value: unknown, place: string): Attachment[] {
   });
 }
 
-function messageAt(value: unknown, key: string, place: string): Message {
+/** What a message says, in a conversation of this version. */
+function partsAt(fields: Fields, place: string, version: number): Parts {
+  if (version === 1) {
+    return partsOf(
+      textAt(fields['content'], `${place}.content`),
+      textAt(fields['reasoning'], `${place}.reasoning`),
+    );
+  }
+  let parts: Parts = [];
+  for (const [i, one] of listAt(fields['parts'], `${place}.parts`, MOST_PARTS).entries()) {
+    const at = `${place}.parts[${i}]`;
+    const { part, text } = objectAt(one, at);
+    // A kind that this page does not know is of a newer one.
+    if (!isPartKind(part)) throw new TransferError('version', `${at}.part`);
+    parts = withMore(parts, part, textAt(text, `${at}.text`));
+  }
+  return parts;
+}
+
+function messageAt(value: unknown, key: string, place: string, version: number): Message {
   const fields = objectAt(value, place);
-  const { parent, role, content, reasoning, attachments, created, finish, figures, dropped } =
-    fields;
+  const { parent, role, attachments, created, finish, figures, dropped } = fields;
   if (!isId(key)) throw wrong(place, 'id');
   if (fields['id'] !== key) throw wrong(`${place}.id`, 'sameId');
   if (!isRole(role)) throw wrong(`${place}.role`, 'role');
@@ -129,8 +148,7 @@ function messageAt(value: unknown, key: string, place: string): Message {
     id: key,
     parent: idOrNullAt(parent, `${place}.parent`),
     role,
-    content: textAt(content, `${place}.content`),
-    reasoning: textAt(reasoning, `${place}.reasoning`),
+    parts: partsAt(fields, place, version),
     attachments: attachmentsAt(attachments, `${place}.attachments`),
     created: timeAt(created, `${place}.created`),
     finish,
@@ -162,7 +180,7 @@ function checkTree(messages: Record<string, Message>, places: ReadonlyMap<string
 export function conversationAt(value: unknown, place: string): Conversation {
   const fields = objectAt(value, place);
   const { version, id, title, named, system, created, changed, leaf, chosen, model, from } = fields;
-  if (version !== 1) throw new TransferError('version', `${place}.version`);
+  if (version !== 1 && version !== VERSION) throw new TransferError('version', `${place}.version`);
   if (typeof named !== 'boolean') throw wrong(`${place}.named`, 'flag');
   const entries = Object.entries(objectAt(fields['messages'], `${place}.messages`));
   if (entries.length > MOST_MESSAGES)
@@ -170,7 +188,7 @@ export function conversationAt(value: unknown, place: string): Conversation {
   const messages: Record<string, Message> = {};
   const places = new Map<string, string>();
   entries.forEach(([key, entry], i) => {
-    messages[key] = messageAt(entry, key, `${place}.messages[${i}]`);
+    messages[key] = messageAt(entry, key, `${place}.messages[${i}]`, version);
     places.set(key, `${place}.messages[${i}]`);
   });
   checkTree(messages, places);
@@ -185,15 +203,18 @@ export function conversationAt(value: unknown, place: string): Conversation {
     last[parent] = child;
   });
   return {
-    ...{ version, id: idAt(id, `${place}.id`), named, messages, leaf: shown },
-    ...{ title: plain(textAt(title, `${place}.title`, MOST_NAME)) },
-    ...{ system: textAt(system, `${place}.system`), model: nameAt(model, `${place}.model`) },
-    // Files of older versions have none.
-    from: nameAt(from ?? null, `${place}.from`, MOST_FROM),
-    ...{
-      created: timeAt(created, `${place}.created`),
-      changed: timeAt(changed, `${place}.changed`),
-    },
+    version: VERSION,
+    id: idAt(id, `${place}.id`),
+    title: plain(textAt(title, `${place}.title`, MOST_NAME)),
+    named,
+    system: textAt(system, `${place}.system`),
+    created: timeAt(created, `${place}.created`),
+    changed: timeAt(changed, `${place}.changed`),
+    messages,
+    leaf: shown,
     chosen: last,
+    model: nameAt(model, `${place}.model`),
+    // Older files have none.
+    from: nameAt(from ?? null, `${place}.from`, MOST_FROM),
   };
 }

@@ -2,15 +2,22 @@
 import { HistoryError, explained } from './errors';
 
 export const NAME = 'sluice-conversations';
-export const VERSION = 1;
+/** Raised with whatever an older version of the page would damage: that one can't open the database then, and says so. */
+export const VERSION = 3;
 
 /** `conversations` has what is not a message, `messages` one record for each, under [conversation, message]. */
 export const STORES = ['summaries', 'conversations', 'messages'] as const;
+/** How answers and texts were chosen, and how large each of these is (traces.ts). Keys: [conversation, message]. */
+export const TRACE_STORES = ['traces', 'traceFacts'] as const;
+export const ALL_STORES = [...STORES, ...TRACE_STORES] as const;
 
 /** Brings a database of version `from` to the present one, in its transaction; 0: it is new. */
 function upgrade(db: IDBDatabase, from: number): void {
   if (from < 1) for (const name of STORES) db.createObjectStore(name);
-  // A later version adds its step here: if (from < 2) ...
+  // 2: messages are parts (tree.ts). Records of before are read as they are, and written anew when they change.
+  // 3: traces are kept beside them.
+  if (from < 3) for (const name of TRACE_STORES) db.createObjectStore(name);
+  // A later version adds its step here: if (from < 4) ...
 }
 
 export class Database {
@@ -68,22 +75,24 @@ export class Database {
 
   /**
    * Does `work` in one transaction: all of it is kept, or nothing. `work` makes its requests before it returns or in
-   * their events. Resolves to what `work` returned, called when the transaction is complete. Throws a HistoryError.
+   * their events. Resolves to what `work` returned, called when the transaction is complete. Throws a HistoryError. `now`:
+   * does not wait for the requests' events. `stores`: those that `work` uses.
    */
   async run<T>(
     mode: 'readonly' | 'readwrite',
     work: (tx: IDBTransaction) => () => T,
     now = false,
+    stores: readonly string[] = STORES,
   ): Promise<T> {
     try {
-      return await this.#once(await this.open(), mode, work, now);
+      return await this.#once(await this.open(), mode, work, now, stores);
     } catch (error) {
       // A connection that the browser has closed without an event. Nothing of the transaction was done.
       const lost = error instanceof Error && error.name === 'InvalidStateError';
       if (!lost || this.#closed) throw explained(error);
       this.#open = null;
       try {
-        return await this.#once(await this.open(), mode, work, now);
+        return await this.#once(await this.open(), mode, work, now, stores);
       } catch (again) {
         throw explained(again);
       }
@@ -95,8 +104,9 @@ export class Database {
     mode: 'readonly' | 'readwrite',
     work: (tx: IDBTransaction) => () => T,
     now: boolean,
+    stores: readonly string[],
   ): Promise<T> {
-    const tx = db.transaction([...STORES], mode);
+    const tx = db.transaction(stores, mode);
     return new Promise((resolve, reject) => {
       let result: (() => T) | undefined;
       tx.oncomplete = () => {

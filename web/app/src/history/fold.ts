@@ -3,7 +3,14 @@
 
 /** Letters that are no letter with a mark, but are searched as one. */
 const ALIKE: Readonly<Record<string, string>> = {
-  ...{ ß: 'ss', ς: 'σ', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ı: 'i' },
+  ß: 'ss',
+  ς: 'σ',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ı: 'i',
 };
 
 export function fold(text: string): string {

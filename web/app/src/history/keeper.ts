@@ -1,19 +1,21 @@
-// Keeps the open conversation written: at once what the reader or an answer's end has changed, and a streaming answer every
-// half second. One write at a time, the newest state last.
+// Keeps the open conversation written: at once what the reader or an answer's end has changed, and an answer that is being
+// written every half second. This is the only place that paces that. One write at a time, the newest state last.
 import { effect, signal, type ReadonlySignal } from '@preact/signals';
 import { explained, type HistoryError } from './errors';
 import { dropLast, keepLast } from './last-words';
 import type { Store } from './store';
 import type { Conversation } from './tree';
 
-/** Milliseconds between two writes of a streaming answer. */
-const STREAM_MS = 500;
+/** Milliseconds between two writes of an answer that is being written. */
+const GROWTH_MS = 500;
 
 export interface Keeper {
   /** Why the last write failed; null once one has succeeded. What could not be written is tried again with the next change. */
   problem: ReadonlySignal<HistoryError | null>;
   /** Says that the store has this conversation just as it is: what was read from it, or came from another tab. */
   saved(conversation: Conversation): void;
+  /** Says that what `collect` gives has grown. It is collected and written when the time for that has come. */
+  grows(): void;
   /** To call before a conversation is deleted: what is not written yet of it never is, until it changes again. */
   forget(id: string): void;
   /** Writes what is not written yet. Resolves when that has been done or has failed; `problem` says which. */
@@ -22,16 +24,20 @@ export interface Keeper {
   stop(): Promise<void>;
 }
 
+/** Where the page's end is heard, and whether the page is seen. */
+export interface Page {
+  document: Pick<Document, 'visibilityState'> & EventTarget;
+  window: EventTarget;
+}
+
 export interface KeeperOptions {
   /** False: this tab only reads. Nothing is written then. */
   writer?: ReadonlySignal<boolean>;
-  /** Before what is not written yet is asked for: puts what isn't in the signal yet there. */
+  /** Called before each write: puts what isn't in the signal yet there. */
   collect?: () => void;
   /** After each write. */
   onWritten?: (conversation: Conversation) => void;
-  /** Where the page's end is heard. */
-  page?: { document: Pick<Document, 'visibilityState'> & EventTarget; window: EventTarget };
-  streamMs?: number;
+  page?: Page;
 }
 
 /**
@@ -56,12 +62,17 @@ class Keeping implements Keeper {
   readonly #pending = new Map<string, Conversation>();
   /** The conversation in the signal. */
   #shown: Conversation | null = null;
+  /** Until what has grown is written. */
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** A write at the end of this task is planned. */
+  #planned = false;
   #running: Promise<void> | null = null;
   /** Those of which last words are kept (last-words.ts). */
   readonly #last = new Set<string>();
   /** What is pending is to be written once the write that is under way has ended. */
   #again = false;
+  /** What changes in the signal comes from `collect`: whoever has called that, writes it. */
+  #collecting = false;
   readonly #ends: (() => void)[] = [];
 
   constructor(
@@ -74,7 +85,7 @@ class Keeping implements Keeper {
     this.#ends.push(
       effect(() => this.#see(conversation.value)),
       effect(() => {
-        if (options.writer?.value === true && this.#pending.size > 0) this.#soon(0);
+        if (options.writer?.value === true && this.#pending.size > 0) this.#soon();
       }),
     );
     const { document, window } = options.page ?? globalThis;
@@ -96,6 +107,10 @@ class Keeping implements Keeper {
     this.#pending.delete(conversation.id);
   }
 
+  grows(): void {
+    this.#timer ??= setTimeout(() => this.#due(), GROWTH_MS);
+  }
+
   forget(id: string): void {
     this.#saved.delete(id);
     this.#pending.delete(id);
@@ -104,9 +119,7 @@ class Keeping implements Keeper {
   }
 
   async flush(): Promise<void> {
-    this.#options.collect?.();
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#collect();
     // A write that is under way has the older state.
     await this.#running;
     if (this.#mayWrite()) await this.#write();
@@ -130,24 +143,31 @@ class Keeping implements Keeper {
     // Nothing has been said yet.
     if (!this.#saved.has(now.id) && Object.keys(now.messages).length === 0) return;
     this.#pending.set(now.id, now);
-    if (before === null || before.id !== now.id || !onlyStreams(before, now)) this.#soon(0);
-    else this.#soon(this.#options.streamMs ?? STREAM_MS);
+    if (!this.#collecting) this.#soon();
   }
 
-  /** Writes after `ms`, or earlier if that is planned already. */
-  #soon(ms: number): void {
-    if (ms > 0) {
-      this.#timer ??= setTimeout(() => this.#due(), ms);
-      return;
-    }
+  /** Puts what isn't in the signal yet there, to be written now. */
+  #collect(): void {
     clearTimeout(this.#timer);
-    // All changes of one task are one write.
     this.#timer = undefined;
+    this.#collecting = true;
+    try {
+      this.#options.collect?.();
+    } finally {
+      this.#collecting = false;
+    }
+  }
+
+  /** Writes at the end of this task: all changes of one are one write. */
+  #soon(): void {
+    if (this.#planned) return;
+    this.#planned = true;
     queueMicrotask(() => this.#due());
   }
 
   #due(): void {
-    this.#timer = undefined;
+    this.#planned = false;
+    this.#collect();
     if (this.#running === null) void this.#write();
     else this.#again = true;
   }
@@ -196,9 +216,7 @@ class Keeping implements Keeper {
    * may drop them.
    */
   #writeNow(): void {
-    this.#options.collect?.();
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#collect();
     if (!this.#mayWrite()) return;
     for (const one of this.#pending.values()) {
       this.#last.add(one.id);
@@ -206,17 +224,4 @@ class Keeping implements Keeper {
       void this.#put(one, true);
     }
   }
-}
-
-/** Whether two states differ only in messages that are still being written. */
-function onlyStreams(before: Conversation, now: Conversation): boolean {
-  if (before.leaf !== now.leaf || before.title !== now.title || before.system !== now.system)
-    return false;
-  let count = 0;
-  for (const id in now.messages) {
-    ++count;
-    const one = now.messages[id];
-    if (one !== before.messages[id] && one?.finish !== null) return false;
-  }
-  return count === Object.keys(before.messages).length;
 }

@@ -1,5 +1,5 @@
 // A conversation as Markdown, for people to read and keep.
-import { plain } from '../plain-text';
+import { plain } from '../texts/plain-text';
 import { path, type Attachment, type Conversation, type Role } from './tree';
 
 /** The words that the file needs, from texts/history.ts. */
@@ -12,15 +12,17 @@ export interface MarkdownWords {
 
 /** The branch that is shown: the title, the system prompt, and each message under a heading with its role. */
 export function toMarkdown(c: Conversation, words: MarkdownWords): string {
-  const parts = [`# ${escaped(c.title) || words.untitled}`];
-  if (c.system !== '') parts.push(`## ${words.system}`, closed(c.system));
-  for (const { role, content, reasoning, attachments } of path(c)) {
-    parts.push(`## ${words.roles[role]}`);
-    if (reasoning !== '') parts.push(quoted(`**${words.reasoning}**\n\n${closed(reasoning)}`));
-    for (const one of attachments) parts.push(fenced(one));
-    if (content !== '') parts.push(closed(content));
+  const blocks = [`# ${escaped(c.title) || words.untitled}`];
+  if (c.system !== '') blocks.push(`## ${words.system}`, closed(c.system));
+  for (const message of path(c)) {
+    blocks.push(`## ${words.roles[message.role]}`);
+    for (const one of message.attachments) blocks.push(fenced(one));
+    for (const { part, text } of message.parts) {
+      if (part === 'text') blocks.push(closed(text));
+      else blocks.push(quoted(`**${words.reasoning}**\n\n${closed(text)}`));
+    }
   }
-  return `${parts.join('\n\n')}\n`;
+  return `${blocks.join('\n\n')}\n`;
 }
 
 /** A title's characters that Markdown would read as its own. */

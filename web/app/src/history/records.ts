@@ -1,7 +1,8 @@
 // What the database holds, and how it is read back. Records may be damaged or written by an older version of the page: what
 // can be used of them is, and one damaged message costs no other.
-import { plain } from '../plain-text';
-import { byAge, isId, titleOf, type Attachment, type Conversation } from './tree';
+import { plain } from '../texts/plain-text';
+import { isPartKind, partsOf, textOf, withMore, type Parts } from './parts';
+import { VERSION, byAge, isId, titleOf, type Attachment, type Conversation } from './tree';
 import { type Figures, type Finish, type Message, type Role } from './tree';
 
 /** What a list shows of a conversation. */
@@ -36,8 +37,9 @@ export const MOST_TEXT = 16 * 2 ** 20;
 export const MOST_NAME = 1000;
 /** Characters of what names a model. */
 export const MOST_FROM = 4000;
-/** Files of one message. */
+/** Files of one message, and its parts. */
 export const MOST_ATTACHMENTS = 100;
+export const MOST_PARTS = 1000;
 
 /** The latest time that a Date can have. */
 const LATEST = 8.64e15;
@@ -80,6 +82,14 @@ export function readSummary(id: string, value: unknown): Summary | null {
   return { id, title: line(title), changed, created, model: name(model) };
 }
 
+/**
+ * Whether a record is of a newer version than this page knows: it would be damaged by being read and written again, so it
+ * is left alone. (Such a page usually has a newer database as well, which this one can't open.)
+ */
+export function isNewer(value: unknown): boolean {
+  return isObject(value) && Number(value['version']) > VERSION;
+}
+
 /** A record as a conversation without messages. What is damaged gets a plain value. */
 export function readHead(id: string, value: unknown): Head {
   const { title, named, system, created, changed, leaf, chosen, model, from } = isObject(value)
@@ -89,9 +99,17 @@ export function readHead(id: string, value: unknown): Head {
     (pair): pair is [string, string] => (pair[0] === '' || isId(pair[0])) && isId(pair[1]),
   );
   return {
-    ...{ version: 1, id, title: line(title), named: named === true, system: text(system) },
-    ...{ created: time(created), changed: time(changed), leaf: isId(leaf) ? leaf : null },
-    ...{ chosen: Object.fromEntries(pairs), model: name(model), from: whence(from) },
+    version: VERSION,
+    id,
+    title: line(title),
+    named: named === true,
+    system: text(system),
+    created: time(created),
+    changed: time(changed),
+    leaf: isId(leaf) ? leaf : null,
+    chosen: Object.fromEntries(pairs),
+    model: name(model),
+    from: whence(from),
   };
 }
 
@@ -118,20 +136,38 @@ export function readAttachments(value: unknown): Attachment[] {
   });
 }
 
+/** A message as a record. */
+export function recordOf(one: Message): object {
+  return { version: VERSION, ...one };
+}
+
+/** What a record of any version says; null if it has no such thing. */
+function readParts({ version, content, reasoning, parts }: Record<string, unknown>): Parts | null {
+  // Records of the first version have none.
+  if (version === undefined || version === 1)
+    return typeof content === 'string' ? partsOf(text(content), text(reasoning)) : null;
+  if (!Array.isArray(parts)) return null;
+  let read: Parts = [];
+  for (const one of parts.slice(0, MOST_PARTS)) {
+    const { part, text: said } = isObject(one) ? one : {};
+    if (isPartKind(part)) read = withMore(read, part, text(said));
+  }
+  return read;
+}
+
 /** A record as a message; null if nothing of it can be used. */
 function readMessage(id: unknown, value: unknown): Message | null {
   if (!isId(id) || !isObject(value)) return null;
-  const { parent, role, content, reasoning, attachments, created, finish, figures, dropped } =
-    value;
+  const { parent, role, attachments, created, finish, figures, dropped } = value;
+  const parts = readParts(value);
   // Without these two there is nothing to show.
-  if (!isRole(role) || typeof content !== 'string') return null;
+  if (!isRole(role) || parts === null) return null;
   return {
     id,
     // An id of no other message: mended() finds a place for it.
     parent: parent === null || isId(parent) ? parent : id,
     role,
-    content: text(content),
-    reasoning: text(reasoning),
+    parts,
     attachments: readAttachments(attachments),
     created: time(created),
     finish: isFinish(finish) ? finish : null,
@@ -200,10 +236,12 @@ export function readConversation(
   const pairs = Object.entries(found.chosen).filter(
     ([parent, child]) => has(child) && (messages[child]?.parent ?? '') === parent,
   );
-  const first = all.find(({ role }) => role === 'user')?.content ?? '';
+  const first = all.find(({ role }) => role === 'user');
   return {
     ...found,
-    ...{ title: found.title || titleOf(first), messages, chosen: Object.fromEntries(pairs) },
+    title: found.title || (first === undefined ? '' : titleOf(textOf(first))),
+    messages,
+    chosen: Object.fromEntries(pairs),
     // A leaf that is null although there are messages: the first message is being answered anew.
     leaf: isObject(head) && head['leaf'] === null ? null : leaf,
   };

@@ -1,8 +1,9 @@
 // Searches titles and contents of all conversations, in slices short enough for the page to stay quick.
 import { PIECE, fold, isLow, pieces, placeOf, wordsOf, type Place } from './fold';
 import { Pace, type PaceOptions } from './pace';
-import { type Store, type Summary } from './store';
-import { plain } from '../plain-text';
+import { textOf } from './parts';
+import { getReadable, type Store, type Summary } from './store';
+import { plain } from '../texts/plain-text';
 import { byAge, type Conversation } from './tree';
 
 /** Plain text around a match: one line, without control characters. */
@@ -42,8 +43,8 @@ export async function* search(
   for (const summary of await store.list()) {
     await pace.keep();
     if (aborted()) return;
-    const conversation = await store.get(summary.id);
-    // Deleted meanwhile.
+    const conversation = await getReadable(store, summary.id);
+    // Deleted meanwhile, or of a newer version of the page.
     if (conversation === null) continue;
     const found = await searchOne(words, summary, conversation, pace, aborted);
     if (aborted()) return;
@@ -68,11 +69,12 @@ async function searchOne(
   const title = fold(summary.title);
   const missing = new Set(words.filter((word) => !title.includes(word)));
   let best: Best | null = null;
-  for (const { id, content } of Object.values(conversation.messages).sort(byAge)) {
+  for (const one of Object.values(conversation.messages).sort(byAge)) {
+    const text = textOf(one);
     const hits = new Map<string, Place>();
     // A piece ends with the longest word at least once, also if each of its letters has marks.
     const overlap = Math.min(PIECE / 2, Math.max(...words.map((word) => word.length)) * 4);
-    for (const [piece, from] of pieces(content, overlap)) {
+    for (const [piece, from] of pieces(text, overlap)) {
       const folded = fold(piece);
       for (const word of words) {
         const at = hits.has(word) ? -1 : folded.indexOf(word);
@@ -87,12 +89,13 @@ async function searchOne(
     for (const word of hits.keys()) missing.delete(word);
     const [place] = [...hits.values()].sort((a, b) => a.start - b.start);
     if (place !== undefined && hits.size > (best?.words ?? 0))
-      best = { message: id, words: hits.size, text: content, place };
+      best = { message: one.id, words: hits.size, text, place };
     if (hits.size === words.length) break;
   }
   if (missing.size > 0) return null;
   return {
-    ...{ summary, message: best?.message ?? null },
+    summary,
+    message: best?.message ?? null,
     excerpt: best === null ? null : excerptOf(best.text, best.place),
   };
 }

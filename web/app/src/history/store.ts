@@ -1,16 +1,19 @@
 // The conversations that are kept on this device. A message is a record of its own, so that a streaming answer rewrites
 // one message and not all of them.
-import { Database, STORES } from './database';
-import { explained } from './errors';
+import { ALL_STORES, Database, STORES, TRACE_STORES } from './database';
+import { HistoryError, explained } from './errors';
 import { SLICE_MS } from './pace';
-import { headOf, isObject, readConversation, readHead, readSummary, summaryOf } from './records';
-import { type Head, type Summary } from './records';
+import { headOf, isNewer, isObject, readConversation, readHead, readSummary } from './records';
+import { recordOf, summaryOf, type Head, type Summary } from './records';
 import { newId, titleOf, type Conversation, type Message } from './tree';
 
 export { HistoryError, type HistoryCode } from './errors';
 export type { Summary } from './records';
 
-/** Where conversations are kept. All functions throw a HistoryError; then nothing has changed. */
+/**
+ * Where conversations are kept. All functions throw a HistoryError; then nothing has changed. A conversation that a newer
+ * version of the page has written is listed and can be deleted; to read or write it is a HistoryError 'newer'.
+ */
 export interface Store {
   /** All conversations, the last changed one first. */
   list(): Promise<Summary[]>;
@@ -42,8 +45,21 @@ export async function openStore(factory: IDBFactory | undefined = browsers()): P
   return new KeptStore(db);
 }
 
+/** A conversation, for work with many; null if there is none with this id, or it is of a newer version of the page. */
+export async function getReadable(
+  store: Pick<Store, 'get'>,
+  id: string,
+): Promise<Conversation | null> {
+  try {
+    return await store.get(id);
+  } catch (error) {
+    if (error instanceof HistoryError && error.code === 'newer') return null;
+    throw error;
+  }
+}
+
 /** The browser's databases. Some browsers throw at the mere look at them. */
-function browsers(): IDBFactory | undefined {
+export function browsers(): IDBFactory | undefined {
   try {
     return globalThis.indexedDB as IDBFactory | undefined;
   } catch (error) {
@@ -51,9 +67,24 @@ function browsers(): IDBFactory | undefined {
   }
 }
 
-/** The keys of a conversation's messages: an array is above every text. */
+/** The keys of a conversation's messages, and of their traces: an array is above every text. */
 function keysOf(id: string): IDBKeyRange {
   return IDBKeyRange.bound([id], [id, []]);
+}
+
+/** The keys of what is of conversations, and not of texts, which are of none: ''. */
+function ofConversations(): IDBKeyRange {
+  return IDBKeyRange.lowerBound(['', []]);
+}
+
+/** Removes all traces. False: there were none. */
+function dropTraces(db: Database): Promise<boolean> {
+  const clear = (tx: IDBTransaction): (() => boolean) => {
+    const count = tx.objectStore('traceFacts').count();
+    for (const name of TRACE_STORES) tx.objectStore(name).clear();
+    return () => count.result > 0;
+  };
+  return db.run('readwrite', clear, false, TRACE_STORES);
 }
 
 /** Orders summaries, the last changed one first. */
@@ -84,7 +115,7 @@ function putHead(tx: IDBTransaction, head: Head): IDBRequest {
 
 function putMessages(tx: IDBTransaction, id: string, messages: Iterable<Message>): void {
   const store = tx.objectStore('messages');
-  for (const one of messages) store.put(one, [id, one.id]);
+  for (const one of messages) store.put(recordOf(one), [id, one.id]);
 }
 
 function putWhole(tx: IDBTransaction, c: Conversation): IDBRequest {
@@ -132,6 +163,7 @@ class KeptStore implements Store {
       const keys = tx.objectStore('messages').getAllKeys(keysOf(id));
       const values = tx.objectStore('messages').getAll(keysOf(id));
       return () => {
+        if ([head.result, ...values.result].some(isNewer)) throw new HistoryError('newer');
         const ids = keys.result.map((key) => (Array.isArray(key) ? key[1] : undefined));
         return readConversation(id, head.result, ids, values.result);
       };
@@ -139,15 +171,16 @@ class KeptStore implements Store {
   }
 
   put(c: Conversation, previous: Conversation | null = null, now = false): Promise<void> {
+    const [written, gone] = previous === null ? [[], []] : differences(c, previous);
     const write = (tx: IDBTransaction): (() => void) => {
       if (previous === null) {
         putWhole(tx, c);
         return nothing;
       }
-      const [written, gone] = differences(c, previous);
       const putRest = (head: Head): void => {
         putMessages(tx, c.id, written);
-        for (const id of gone) tx.objectStore('messages').delete([c.id, id]);
+        for (const id of gone)
+          for (const name of ['messages', ...TRACE_STORES]) tx.objectStore(name).delete([c.id, id]);
         putHead(tx, head);
       };
       if (now) {
@@ -156,17 +189,35 @@ class KeptStore implements Store {
       }
       const kept = tx.objectStore('conversations').get(c.id);
       kept.onsuccess = () => {
+        if (isNewer(kept.result)) return;
         // Deleted by another tab meanwhile, or damaged: never a part of a conversation alone.
         if (!isObject(kept.result)) putWhole(tx, c);
         else putRest(merged(readHead(c.id, kept.result), headOf(c), headOf(previous)));
       };
-      return nothing;
+      return () => {
+        if (isNewer(kept.result)) throw new HistoryError('newer');
+      };
     };
-    return this.#db.run('readwrite', write, now);
+    return this.#write(write, gone.length > 0 ? ALL_STORES : STORES, now);
+  }
+
+  /** Writes. Where the device is full, traces make room: they can be computed again. */
+  async #write<T>(
+    work: (tx: IDBTransaction) => () => T,
+    stores: readonly string[] = STORES,
+    now = false,
+  ): Promise<T> {
+    try {
+      return await this.#db.run('readwrite', work, now, stores);
+    } catch (error) {
+      const full = error instanceof HistoryError && error.code === 'full';
+      if (!full || now || !(await dropTraces(this.#db))) throw error;
+      return this.#db.run('readwrite', work, now, stores);
+    }
   }
 
   add(conversations: readonly Conversation[]): Promise<string[]> {
-    return this.#db.run('readwrite', (tx) => {
+    return this.#write((tx) => {
       const keys = tx.objectStore('conversations').getAllKeys();
       const ids: string[] = [];
       keys.onsuccess = () => {
@@ -196,29 +247,33 @@ class KeptStore implements Store {
       let done = false;
       const kept = tx.objectStore('conversations').get(id);
       kept.onsuccess = () => {
-        if (kept.result === undefined || clean === '') return;
+        if (kept.result === undefined || clean === '' || isNewer(kept.result)) return;
         done = true;
         const changed = Date.now();
         putHead(tx, { ...readHead(id, kept.result), title: clean, named: true, changed });
       };
-      return () => done;
+      return () => {
+        if (isNewer(kept.result)) throw new HistoryError('newer');
+        return done;
+      };
     });
   }
 
   delete(id: string): Promise<void> {
-    return this.#db.run('readwrite', (tx) => {
-      tx.objectStore('messages').delete(keysOf(id));
+    return this.#write((tx) => {
+      for (const name of ['messages', ...TRACE_STORES]) tx.objectStore(name).delete(keysOf(id));
       tx.objectStore('conversations').delete(id);
       tx.objectStore('summaries').delete(id);
       return nothing;
-    });
+    }, ALL_STORES);
   }
 
   deleteAll(): Promise<void> {
-    return this.#db.run('readwrite', (tx) => {
+    return this.#write((tx) => {
       for (const name of STORES) tx.objectStore(name).clear();
+      for (const name of TRACE_STORES) tx.objectStore(name).delete(ofConversations());
       return nothing;
-    });
+    }, ALL_STORES);
   }
 
   close(): void {

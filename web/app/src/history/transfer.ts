@@ -1,15 +1,16 @@
-// Conversations as files: written as JSON, and read again with every field checked. (Markdown is in markdown-file.ts.)
+// Conversations as files: written as JSON, and read again with every field checked. (Markdown is in markdown-file.ts.) The
+// page fetches this script when a file is wanted.
 import { MOST_BYTES, MOST_CONVERSATIONS, MOST_MESSAGES, TransferError } from './checks';
 import { conversationAt, listAt, objectAt, textAt } from './checks';
 import { Pace, type PaceOptions } from './pace';
 import { MOST_NAME, isObject } from './records';
-import { type Store } from './store';
-import { plain } from '../plain-text';
+import { partsOf, textOf } from './parts';
+import { getReadable, type Store } from './store';
+import { plain } from '../texts/plain-text';
 import { create, newId, titleOf } from './tree';
 import { type Conversation, type Message } from './tree';
 
 export { TransferError, type Expected, type TransferCode } from './checks';
-export { toMarkdown, type MarkdownWords } from './markdown-file';
 
 const FORMAT = 'sluice-conversations';
 
@@ -38,8 +39,8 @@ export async function allToJson(
   let parts: Blob[] = [];
   let bytes = HEAD.length + TAIL.length;
   for (const { id } of await store.list()) {
-    const conversation = await store.get(id);
-    // Deleted meanwhile.
+    const conversation = await getReadable(store, id);
+    // Deleted meanwhile, or of a newer version of the page.
     if (conversation === null) continue;
     const part = new Blob([JSON.stringify(conversation)]);
     if (parts.length > 0 && bytes + part.size + 2 > most) {
@@ -153,8 +154,7 @@ function fromMessages(value: Record<string, unknown>, place: string): Conversati
       id,
       parent: leaf,
       role,
-      content: said,
-      reasoning: textAt(reasoning_content ?? '', `${at}.reasoning_content`),
+      parts: partsOf(said, textAt(reasoning_content ?? '', `${at}.reasoning_content`)),
       attachments: [],
       created: c.created + i,
       finish: 'stop',
@@ -168,8 +168,12 @@ function fromMessages(value: Record<string, unknown>, place: string): Conversati
   const given = typeof title === 'string' ? titleOf(title) : '';
   const first = Object.values(messages).find(({ role }) => role === 'user');
   return {
-    ...{ ...c, messages, leaf, system: system.join('\n\n') },
-    ...{ title: given || titleOf(first?.content ?? ''), named: given !== '' },
+    ...c,
+    messages,
+    leaf,
+    system: system.join('\n\n'),
+    title: given || (first === undefined ? '' : titleOf(textOf(first))),
+    named: given !== '',
     model: typeof model === 'string' ? plain(model.slice(0, MOST_NAME)) : null,
   };
 }
@@ -182,15 +186,4 @@ function contentAt(value: unknown, place: string): string {
     textAt(objectAt(part, `${place}[${i}]`)['text'], `${place}[${i}].text`),
   );
   return textAt(parts.join('\n\n'), place);
-}
-
-/** A file's name for a title: without what file systems refuse. `extension` has no dot. */
-export function fileName(title: string, extension: string): string {
-  // Some systems refuse these characters, names that begin or end with a dot, and names of devices.
-  const clean = plain(title)
-    .replace(/[\\/:*?"<>|]+/g, ' ')
-    .replace(/\s+/g, ' ')
-    .replace(/^[\s.]+|[\s.]+$/g, '');
-  const device = /^(con|prn|aux|nul|com\d|lpt\d)$/i.test(clean);
-  return `${clean === '' || device ? 'sluice' : clean}.${extension}`;
 }

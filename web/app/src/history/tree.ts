@@ -1,6 +1,7 @@
 // A conversation is a tree of messages: an edit or a new answer becomes a sibling, so that no branch is lost. All functions
 // give new objects and share what did not change. They only iterate, since a tree may be 100,000 messages deep.
-import { plain } from '../plain-text';
+import { plain } from '../texts/plain-text';
+import { partsOf, textOf, type Parts } from './parts';
 
 export interface Figures {
   promptTokens: number;
@@ -25,8 +26,8 @@ export interface Message {
   id: string;
   parent: string | null;
   role: Role;
-  content: string;
-  reasoning: string;
+  /** What it says; none: it has no text yet. */
+  parts: Parts;
   attachments: Attachment[];
   /** Milliseconds since 1970. Siblings are ordered by it. */
   created: number;
@@ -37,8 +38,14 @@ export interface Message {
   dropped: number;
 }
 
+/**
+ * The version of a conversation and of each of its messages, as they are kept and exported. 1: a message had `content` and
+ * `reasoning`, two texts. 2: it has parts.
+ */
+export const VERSION = 2;
+
 export interface Conversation {
-  version: 1;
+  version: typeof VERSION;
   id: string;
   title: string;
   /** The reader has named it. */
@@ -83,17 +90,33 @@ export function newId(): string {
 export function create(system = '', model: string | null = null): Conversation {
   const now = Date.now();
   return {
-    ...{ version: 1, id: newId(), title: '', named: false, system, created: now, changed: now },
-    ...{ messages: {}, leaf: null, chosen: {}, model, from: null },
+    version: VERSION,
+    id: newId(),
+    title: '',
+    named: false,
+    system,
+    created: now,
+    changed: now,
+    messages: {},
+    leaf: null,
+    chosen: {},
+    model,
+    from: null,
   };
 }
 
 /** A new message under the leaf, for append(). A user's is finished, an answer is being written. */
-export function message(c: Conversation, role: Role, content: string, more?: Changes): Message {
+export function message(c: Conversation, role: Role, text: string, more?: Changes): Message {
   return {
-    ...{ id: newId(), parent: c.leaf, role, content, reasoning: '', attachments: [] },
-    ...{ created: Date.now(), finish: role === 'assistant' ? null : 'stop', figures: null },
-    ...{ dropped: 0 },
+    id: newId(),
+    parent: c.leaf,
+    role,
+    parts: partsOf(text),
+    attachments: [],
+    created: Date.now(),
+    finish: role === 'assistant' ? null : 'stop',
+    figures: null,
+    dropped: 0,
     ...more,
   };
 }
@@ -158,7 +181,7 @@ export function append(c: Conversation, added: Message): Conversation {
   const first = added.role === 'user' && added.parent === null && !c.named;
   return {
     ...c,
-    title: first ? titleOf(added.content) : c.title,
+    title: first ? titleOf(textOf(added)) : c.title,
     changed: Date.now(),
     messages: { ...c.messages, [added.id]: { ...added, created } },
     leaf: added.id,
@@ -185,13 +208,13 @@ export function update(c: Conversation, id: string, changes: Changes): Conversat
 export function edit(
   c: Conversation,
   id: string,
-  content: string,
+  text: string,
   attachments: Attachment[],
 ): Conversation {
   const old = messageOf(c, id);
   if (old?.role !== 'user') return c;
   const parent = old.parent;
-  return append(c, { ...message(c, 'user', content, { attachments }), parent });
+  return append(c, { ...message(c, 'user', text, { attachments }), parent });
 }
 
 /** Makes the parent of an answer the leaf, so that the next answer becomes its sibling. */
@@ -252,7 +275,12 @@ export function rename(c: Conversation, title: string): Conversation {
   const clean = titleOf(title);
   if (clean !== '') return { ...c, title: clean, named: true, changed: Date.now() };
   const first = path(c).find(({ role }) => role === 'user');
-  return { ...c, title: titleOf(first?.content ?? ''), named: false, changed: Date.now() };
+  return {
+    ...c,
+    title: titleOf(first === undefined ? '' : textOf(first)),
+    named: false,
+    changed: Date.now(),
+  };
 }
 
 /**
@@ -262,7 +290,7 @@ export function rename(c: Conversation, title: string): Conversation {
 export function cutOff(c: Conversation): Conversation {
   const open = Object.values(c.messages).filter(({ finish }) => finish === null);
   if (open.length === 0) return c;
-  const isBegun = ({ content, reasoning }: Message): boolean => content + reasoning !== '';
+  const isBegun = ({ parts }: Message): boolean => parts.length > 0;
   const closed = open
     .filter(isBegun)
     .map((one) => [one.id, { ...one, finish: 'aborted' as const }]);

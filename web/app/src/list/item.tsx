@@ -1,11 +1,12 @@
+import { historyTexts } from '../history/texts';
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Excerpt } from '../history/search';
 import { MOST_TITLE } from '../history/tree';
-import { focusSoon } from '../page/focus';
-import { Menu, MenuItem } from '../page/menu';
-import { Question, useQuestion } from '../page/question';
-import { openConversation, remove, rename, saveAs, shownId } from './state';
+import { focusSoon } from '../ui/focus';
+import { Menu, MenuItem } from '../ui/menu';
+import { Question, useQuestion } from '../ui/question';
+import { list } from './state';
 import { listTexts } from './texts';
 
 interface Props {
@@ -28,12 +29,12 @@ export function Item({ id, title, excerpt }: Props) {
   };
   if (renaming.value) return <Rename id={id} title={title} done={rest} />;
   return (
-    <li class="item" data-id={id} data-shown={shownId.value === id}>
+    <li class="item" data-id={id} data-shown={list.shownId.value === id}>
       <button
         type="button"
         class="item-open"
-        aria-current={shownId.value === id ? 'true' : undefined}
-        onClick={() => void openConversation(id)}
+        aria-current={list.shownId.value === id ? 'true' : undefined}
+        onClick={() => void list.openConversation(id)}
       >
         <span class="item-title" dir="auto">
           {name}
@@ -54,8 +55,12 @@ export function Item({ id, title, excerpt }: Props) {
         >
           {page.rename}
         </MenuItem>
-        <MenuItem onClick={() => void saveAs(id, 'md')}>{page.exportMarkdown}</MenuItem>
-        <MenuItem onClick={() => void saveAs(id, 'json')}>{page.exportJson}</MenuItem>
+        <MenuItem onClick={() => void list.saveAs(id, 'md')}>
+          {historyTexts.value.exportMarkdown}
+        </MenuItem>
+        <MenuItem onClick={() => void list.saveAs(id, 'json')}>
+          {historyTexts.value.exportJson}
+        </MenuItem>
         <MenuItem onClick={ask}>{page.remove}</MenuItem>
       </Menu>
       {asking && (
@@ -63,7 +68,7 @@ export function Item({ id, title, excerpt }: Props) {
           text={page.removeQuestion(name)}
           yes={page.remove}
           no={page.keep}
-          onYes={() => void remove(id, name)}
+          onYes={() => void list.remove(id, name)}
           onNo={rest}
         />
       )}
@@ -81,7 +86,7 @@ function Rename({ id, title, done }: { id: string; title: string; done: () => vo
         onSubmit={(event) => {
           event.preventDefault();
           const field = new FormData(event.currentTarget).get('title');
-          void rename(id, typeof field === 'string' ? field : '');
+          void list.rename(id, typeof field === 'string' ? field : '');
           done();
         }}
         onKeyDown={(event) => {

@@ -1,28 +1,14 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { historyTexts } from '../history/texts';
-import { trouble, summaries, type Summary } from '../history/library';
-import { IconButton } from '../page/icons';
-import { focusSoon, isComposing } from '../page/focus';
-import { Menu, MenuItem } from '../page/menu';
-import { Question, useQuestion } from '../page/question';
+import type { Summary } from '../history/library';
+import { library } from '../history/state';
+import { IconButton } from '../ui/icons';
+import { focusSoon, isComposing } from '../ui/focus';
+import { Menu, MenuItem } from '../ui/menu';
+import { Question, useQuestion } from '../ui/question';
 import { Item } from './item';
 import { closeList, listOpen, listOver } from './open';
-import {
-  deleted,
-  find,
-  hits,
-  importFile,
-  most,
-  newConversation,
-  openFirst,
-  query,
-  refusal,
-  removeAll,
-  saveAll,
-  searching,
-  showMore,
-  takeBack,
-} from './state';
+import { list } from './state';
 import { listTexts } from './texts';
 
 /** The conversations on this device, newest first, with what can be done with them. */
@@ -33,7 +19,7 @@ export function ConversationList() {
   useEffect(() => {
     if (covers) focusSoon('.list-new');
   }, [covers]);
-  const undo = deleted.value !== null && <Deleted />;
+  const undo = list.deleted.value !== null && <Deleted />;
   // The list may be closed while a conversation can still be taken back.
   if (!listOpen.value) return undo || null;
   return (
@@ -45,22 +31,22 @@ export function ConversationList() {
           <More />
           {listOver.value && <IconButton icon="close" label={page.fold} onClick={closeList} />}
         </div>
-        <button type="button" class="secondary list-new" onClick={newConversation}>
+        <button type="button" class="secondary list-new" onClick={() => list.newConversation()}>
           {page.newConversation}
         </button>
         {undo}
-        {(summaries.value.length > 0 || query.value !== '') && <Search />}
-        {trouble.value !== null && (
+        {(library.summaries.value.length > 0 || list.query.value !== '') && <Search />}
+        {library.trouble.value !== null && (
           <p class="note" role="status">
-            {historyTexts.value.problems[trouble.value]}
+            {historyTexts.value.problems[library.trouble.value]}
           </p>
         )}
-        {refusal.value !== '' && (
+        {list.refusal.value !== '' && (
           <p class="hint wrong" role="alert">
-            {refusal}
+            {list.refusal}
           </p>
         )}
-        {hits.value === null ? <All /> : <Found />}
+        {list.hits.value === null ? <All /> : <Found />}
       </nav>
     </>
   );
@@ -78,7 +64,7 @@ function Deleted() {
   return (
     <p class="list-deleted" ref={notice}>
       {page.deleted}{' '}
-      <button type="button" class="link" onClick={() => void takeBack()}>
+      <button type="button" class="link" onClick={() => void list.takeBack()}>
         {page.undo}
       </button>
     </p>
@@ -95,12 +81,12 @@ function Search() {
       aria-label={page.search}
       placeholder={page.search}
       autocomplete="off"
-      value={query}
-      onInput={(event) => void find(event.currentTarget.value)}
+      value={list.query}
+      onInput={(event) => void list.find(event.currentTarget.value)}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' || isComposing(event)) return;
         event.preventDefault();
-        void openFirst();
+        void list.openFirst();
       }}
     />
   );
@@ -111,7 +97,7 @@ function More() {
   const page = listTexts.value;
   const { asking, ask, close } = useQuestion();
   const input = useRef<HTMLInputElement>(null);
-  const n = summaries.value.length;
+  const n = library.summaries.value.length;
   return (
     <>
       <input
@@ -123,12 +109,12 @@ function More() {
         onChange={(event) => {
           const [file] = event.currentTarget.files ?? [];
           event.currentTarget.value = '';
-          if (file !== undefined) void importFile(file);
+          if (file !== undefined) void list.importFile(file);
         }}
       />
       <Menu label={page.allMore}>
         <MenuItem onClick={() => input.current?.click()}>{page.importJson}</MenuItem>
-        {n > 0 && <MenuItem onClick={() => void saveAll()}>{page.exportAll}</MenuItem>}
+        {n > 0 && <MenuItem onClick={() => void list.saveAll()}>{page.exportAll}</MenuItem>}
         {n > 0 && <MenuItem onClick={ask}>{page.removeAll}</MenuItem>}
       </Menu>
       {asking && (
@@ -138,7 +124,7 @@ function More() {
           no={page.keep}
           onYes={() => {
             close();
-            void removeAll();
+            void list.removeAll();
           }}
           onNo={() => {
             close();
@@ -178,8 +164,8 @@ function useDrawn(wanted: number): number {
 }
 
 function All() {
-  const all = summaries.value;
-  const drawn = useDrawn(Math.min(all.length, most.value));
+  const all = library.summaries.value;
+  const drawn = useDrawn(Math.min(all.length, list.most.value));
   if (all.length === 0) return <p class="note">{listTexts.value.none}</p>;
   return (
     <>
@@ -200,21 +186,21 @@ function All() {
 
 /** The way to the conversations that are not drawn yet: each costs time whenever the list changes. */
 function Rest({ of }: { of: number }) {
-  if (of <= most.value) return null;
+  if (of <= list.most.value) return null;
   return (
-    <button type="button" class="secondary list-rest" onClick={showMore}>
-      {listTexts.value.showMore(of - most.value)}
+    <button type="button" class="secondary list-rest" onClick={() => list.showMore()}>
+      {listTexts.value.showMore(of - list.most.value)}
     </button>
   );
 }
 
 function Found() {
-  const found = hits.value ?? [];
-  const drawn = useDrawn(Math.min(found.length, most.value));
+  const found = list.hits.value ?? [];
+  const drawn = useDrawn(Math.min(found.length, list.most.value));
   const page = listTexts.value;
   return (
     <div>
-      <p class="label">{searching.value ? page.searching : page.found(found.length)}</p>
+      <p class="label">{list.searching.value ? page.searching : page.found(found.length)}</p>
       <ul>
         {found.slice(0, drawn).map(({ summary: { id, title }, excerpt }) => (
           <Item key={id} id={id} title={title} excerpt={excerpt} />

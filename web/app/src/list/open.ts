@@ -1,6 +1,6 @@
 // Whether the list of conversations is shown.
 import { signal } from '@preact/signals';
-import { focusSoon } from '../page/focus';
+import { focusSoon } from '../ui/focus';
 
 const wide = window.matchMedia('(min-width: 64rem)');
 

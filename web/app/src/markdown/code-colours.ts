@@ -155,6 +155,8 @@ type Painted = Part & { range: StaticRange };
 interface Block {
   painted: Painted[];
   next: number;
+  /** Whether it is in view or near: the browser goes through all ranges whenever anything in the page changes. */
+  near: boolean;
   /** What is at the end is painted when nothing has come for a while: a word may still become a longer one. */
   timer: ReturnType<typeof setTimeout> | undefined;
 }
@@ -179,9 +181,32 @@ function erase(block: Block, from: number): void {
   }
 }
 
+/** Blocks by the elements that hold their texts. */
+const places = new WeakMap<Element, Block>();
+
+const watch = able
+  ? new IntersectionObserver(
+      (seen) => {
+        for (const { target, isIntersecting } of seen) show(places.get(target), isIntersecting);
+      },
+      // As much again as is in view, above and below
+      { rootMargin: '100% 0px' },
+    )
+  : null;
+
+function show(block: Block | undefined, near: boolean): void {
+  if (block === undefined || block.near === near) return;
+  block.near = near;
+  for (const { kind, range } of block.painted) {
+    if (near) highlightOf(kind).add(range);
+    else highlightOf(kind).delete(range);
+  }
+}
+
 function sweep(): void {
   for (const [text, block] of blocks) {
     if (text.isConnected) continue;
+    if (text.parentElement !== null) watch?.unobserve(text.parentElement);
     clearTimeout(block.timer);
     erase(block, 0);
     blocks.delete(text);
@@ -211,8 +236,16 @@ export function forgetGone(): void {
 /** Colours a block whose text has grown, or is another one (`anew`). */
 export function colour(text: Text, info: string, anew: boolean): void {
   if (!able) return;
-  const block = blocks.get(text) ?? { painted: [], next: 0, timer: undefined };
-  blocks.set(text, block);
+  let block = blocks.get(text);
+  if (block === undefined) {
+    block = { painted: [], next: 0, near: true, timer: undefined };
+    blocks.set(text, block);
+    const place = text.parentElement;
+    if (place !== null) {
+      places.set(place, block);
+      watch?.observe(place);
+    }
+  }
   sweepLater();
   if (anew) {
     erase(block, 0);
@@ -220,7 +253,8 @@ export function colour(text: Text, info: string, anew: boolean): void {
   }
   clearTimeout(block.timer);
   paint(text, info, block, false);
-  block.timer = setTimeout(() => paint(text, info, block, true), ENDED_MS);
+  const own = block;
+  block.timer = setTimeout(() => paint(text, info, own, true), ENDED_MS);
 }
 
 function paint(text: Text, info: string, block: Block, ended: boolean): void {
@@ -242,10 +276,13 @@ function paint(text: Text, info: string, block: Block, ended: boolean): void {
     if (!ended && part.kind === 'keyword' && part.to === data.length) continue;
     const [startContainer, endContainer] = [text, text];
     const range = new StaticRange({
-      ...{ startContainer, startOffset: part.from, endContainer, endOffset: part.to },
+      startContainer,
+      startOffset: part.from,
+      endContainer,
+      endOffset: part.to,
     });
     block.painted.push({ ...part, range });
-    highlightOf(part.kind).add(range);
+    if (block.near) highlightOf(part.kind).add(range);
   }
   block.next = next;
 }

@@ -13,6 +13,11 @@ const PART = 8_000;
 
 /** So many words dry at a time: each costs a bit of every frame. */
 const MOST_WET = 60;
+/** Characters of a word with its space, roughly. */
+const WORD = 5;
+
+/** Milliseconds of drawing; from more on, the next one waits four times as long. */
+const COSTLY_MS = 8;
 
 export interface MarkdownProps {
   readonly text: ReadonlySignal<string> | string;
@@ -20,7 +25,10 @@ export interface MarkdownProps {
   readonly live: boolean;
 }
 
-/** A message. While it grows it is drawn once a frame at most, and less often if that takes long. */
+/**
+ * A message. While it grows it is drawn at each change, and less often if that takes long: whoever lets it grow does so once a
+ * frame at most.
+ */
 export function Markdown({ text, live }: MarkdownProps) {
   const place = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing | null>(null);
@@ -33,19 +41,20 @@ export function Markdown({ text, live }: MarkdownProps) {
     const own = drawing.current;
     const drying = element.getElementsByClassName('wet');
     let undo = (): void => undefined;
-    let frame = 0;
     let timer = 0;
     let cost = 0;
     let drawn = false;
+    let length = 0;
     let language = words.peek();
     const draw = (): void => {
       undo();
-      frame = 0;
       timer = 0;
       drawn = true;
       const begun = performance.now();
-      const wet = live && !still.matches && drying.length < MOST_WET;
-      own.show(typeof text === 'string' ? text : text.peek(), live, wet);
+      const all = typeof text === 'string' ? text : text.peek();
+      const few = drying.length + (all.length - length) / WORD < MOST_WET;
+      length = all.length;
+      own.show(all, live, live && few && !still.matches);
       cost = performance.now() - begun;
     };
     const dispose = effect(() => {
@@ -63,19 +72,13 @@ export function Markdown({ text, live }: MarkdownProps) {
           own.show(text.slice(0, to), to < text.length, false);
           return to >= text.length;
         });
-      } else if (!drawn) untracked(draw);
-      else if (frame === 0 && timer === 0) {
-        const later = (): void => {
-          timer = 0;
-          frame = requestAnimationFrame(draw);
-        };
-        if (cost > 8) timer = window.setTimeout(later, 4 * cost);
-        else later();
+      } else if (timer === 0) {
+        if (cost > COSTLY_MS) timer = window.setTimeout(draw, 4 * cost);
+        else untracked(draw);
       }
     });
     return () => {
       undo();
-      cancelAnimationFrame(frame);
       clearTimeout(timer);
       dispose();
     };

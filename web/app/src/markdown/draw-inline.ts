@@ -1,6 +1,6 @@
 // Draws a paragraph's text as DOM nodes, and later only what has changed. New words are wet: they appear in the accent
 // colour and dry to ink.
-import type { Inline, Spanning } from './inline';
+import type { Inline, Spanning } from './inline-items';
 import { misleads, visible } from './links';
 import { showFormula } from './maths';
 import { words } from './words';

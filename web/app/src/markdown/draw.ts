@@ -36,9 +36,20 @@ function keyOf({ type, number, info }: Block): string {
 }
 
 const NAMES: Readonly<Record<string, keyof HTMLElementTagNameMap>> = {
-  ...{ quote: 'blockquote', list: 'ul', ordered: 'ol', item: 'li', row: 'tr' },
-  ...{ paragraph: 'p', plain: 'p', rule: 'hr', maths: 'div', table: 'div' },
-  ...{ h3: 'h3', h4: 'h4', h5: 'h5', h6: 'h6' },
+  quote: 'blockquote',
+  list: 'ul',
+  ordered: 'ol',
+  item: 'li',
+  row: 'tr',
+  paragraph: 'p',
+  plain: 'p',
+  rule: 'hr',
+  maths: 'div',
+  table: 'div',
+  h3: 'h3',
+  h4: 'h4',
+  h5: 'h5',
+  h6: 'h6',
 };
 
 function makeView(key: string, parent: Block): View {
@@ -208,7 +219,13 @@ export class Drawing {
     const { element } = this;
     element.replaceChildren();
     return {
-      ...{ key: 'root', element, inside: element, kids: [], done: 0, texts: [], code: null },
+      key: 'root',
+      element,
+      inside: element,
+      kids: [],
+      done: 0,
+      texts: [],
+      code: null,
       shown: '',
     };
   }

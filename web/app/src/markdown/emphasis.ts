@@ -1,5 +1,5 @@
 // Which * _ ~~ belong together: CommonMark's rules ("process emphasis").
-import type { Item, Spanning } from './inline';
+import type { Item, Spanning } from './inline-items';
 
 export interface Delimiter {
   readonly item: Item;
@@ -43,7 +43,12 @@ export class Delimiters {
     const right = before !== 'space' && (before === 'letter' || after !== 'letter');
     const inWord = sign === '_' && left && right;
     const added: Delimiter = {
-      ...{ item, sign, length, left: length, before: this.last, after: null },
+      item,
+      sign,
+      length,
+      left: length,
+      before: this.last,
+      after: null,
       opens: left && (!inWord || before === 'punctuation'),
       closes: right && (!inWord || after === 'punctuation'),
     };

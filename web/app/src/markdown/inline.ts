@@ -2,40 +2,9 @@
 // is linear in the text's length but for constants (limits.ts).
 import { Delimiters, type Delimiter } from './emphasis';
 import { autolink, bare, destination, entity } from './inline-parts';
+import type { Inline, Item, Spanning } from './inline-items';
 import * as limits from './limits';
-import { address, type Address } from './links';
-
-export type Inline =
-  | { readonly kind: 'text'; text: string; readonly at: number }
-  | { readonly kind: 'code'; readonly text: string; readonly at: number }
-  | {
-      readonly kind: 'maths';
-      readonly text: string;
-      readonly source: string;
-      readonly display: boolean;
-      readonly at: number;
-    }
-  | { readonly kind: 'break' }
-  | { readonly kind: 'em' | 'strong' | 'del'; readonly kids: Inline[] }
-  | {
-      readonly kind: 'link' | 'image';
-      /** Null while the address is incomplete. */
-      readonly to: Address | null;
-      readonly kids: Inline[];
-    };
-
-export type Spanning = Extract<Inline, { kids: Inline[] }>;
-
-/** A part of the text: what ends before it, itself, what begins after it. */
-export interface Item {
-  text: string;
-  readonly at: number;
-  readonly node: Inline | null;
-  /** Marks that end here, from the innermost. */
-  readonly closes: string[];
-  /** What begins here, from the innermost. */
-  readonly opens: { readonly mark: string; readonly node: Spanning }[];
-}
+import { address } from './links';
 
 export interface Options {
   /** The text grows: marks that are not closed yet hold up to its end. */

@@ -29,8 +29,12 @@ function paint({ element, text, source, display }: Formula): void {
   };
   try {
     render(text, drawn, {
-      ...{ displayMode: display, throwOnError: true, strict: 'ignore', trust },
-      ...{ maxSize: 20, maxExpand: 200 },
+      displayMode: display,
+      throwOnError: true,
+      strict: 'ignore',
+      trust,
+      maxSize: 20,
+      maxExpand: 200,
     });
   } catch {
     // Not a formula, or one that takes too much: the source stays.

@@ -1,6 +1,7 @@
 // A message as it is read aloud: without marks, sentence by sentence.
 import { Blocks, type Block } from './blocks';
-import { inline, type Inline } from './inline';
+import { inline } from './inline';
+import type { Inline } from './inline-items';
 import { fence } from './lines';
 import { words } from './words';
 

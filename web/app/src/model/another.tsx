@@ -1,25 +1,25 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { readAddress, type AddressProblem } from '@sluice/engine';
-import { t } from '../texts';
 import { anotherTexts } from './another-texts';
-import { address, openAddress, openFiles } from '../page/link';
+import { address, openAddress, openFiles } from './offer';
 import { AtRepository } from './files';
 import { canPick } from './handles';
 import { lookAt, lookAway, looked } from './probe';
 import { choose } from './return';
 import { HUB, searchPage, searchedFor } from './hub';
-import { Away } from '../page/steps';
+import { Away } from './step-buttons';
 import { closeSheet } from './open';
 import { BUNDLED } from './source';
-import { loading, model, open, problem } from './state';
+import { closeProblem, loading, model, open } from './state';
+import { sheetTexts } from './sheet-texts';
 
 /** Loads another model: by file picker, by address, or by dropping a file on the page. */
 export function AnotherModel() {
   const words = anotherTexts.value;
   return (
     <section class="another" aria-labelledby="another-heading">
-      <h3 id="another-heading">{t.value.model.sheet.another}</h3>
+      <h3 id="another-heading">{sheetTexts.value.another}</h3>
       <div class="file">
         <input
           id="file"
@@ -57,7 +57,7 @@ export function AnotherModel() {
             closeSheet();
           }}
         >
-          {t.value.model.sheet.back}
+          {sheetTexts.value.back}
         </button>
       )}
     </section>
@@ -92,7 +92,7 @@ function ByAddress() {
         if ('problem' in read) {
           const sought = SEARCHED.includes(read.problem) ? searchedFor(address.value) : '';
           wrong.value = { problem: read.problem, sought };
-          problem.value = null; // of an earlier address
+          closeProblem(); // of an earlier address
           document.getElementById('address')?.focus();
         } else if (isRepository(read)) lookAt(read.address);
         else if (openAddress(address.value)) closeSheet();

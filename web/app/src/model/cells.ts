@@ -1,6 +1,7 @@
 // The model as its layers: what each cell of the picture shows, and what is said of it in words.
 import type { SlotView, WeightsView } from '@sluice/engine';
-import { bytes, ofWhole } from '../format';
+import { bytes, ofWhole } from '../texts/format';
+import { t } from '../texts';
 import { layersTexts } from './layers-texts';
 
 /** The least width of a cell with the gap beside it, in pixels. */
@@ -140,5 +141,5 @@ export function slotInWords({ slots }: WeightsView, index: number): string {
   const amount =
     state === 'arriving' ? ofWhole(bytes(arrived), bytes(slot.bytes)) : bytes(slot.bytes);
   const how = state === 'absent' && reread ? words.notNow : words.states[state];
-  return `${name}: ${how}, ${amount}${reread ? `, ${words.again}` : ''}`;
+  return t.value.page.named(name, `${how}, ${amount}${reread ? `, ${words.again}` : ''}`);
 }

@@ -1,7 +1,7 @@
 import { t } from '../texts';
 import { nameByRef, nameOf } from './name';
 import { openSheet } from './open';
-import { loading, model, paused, shownName, sought, type Loading } from './state';
+import { arriving, loading, model, paused, shownName, sought, type Loading } from './state';
 
 /** The name of the model that is coming, or is looked for; null: there is none. */
 export function nextName(): string | null {
@@ -17,7 +17,7 @@ export function ModelChip() {
   const coming = loading.value;
   const inUse = current === null ? null : shownName(current);
   const next = nextName();
-  const showsNext = next !== null && coming?.shown !== true;
+  const showsNext = next !== null && (arriving.value || sought.value !== null);
   const put = paused.value === null ? null : nameOf(paused.value.source);
   return (
     <button

@@ -1,7 +1,6 @@
 // The model that was used last, as it is remembered from one visit to the next.
-import { parseModelAddress } from '../page/fragment';
-import { plain } from '../plain-text';
-import { OWN } from './source';
+import { plain } from '../texts/plain-text';
+import { OWN, parseModelAddress } from './source';
 
 export interface Choice {
   /** The model's own name. */

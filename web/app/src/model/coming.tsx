@@ -1,6 +1,5 @@
 import { useId, useRef } from 'preact/hooks';
 import type { Note as Told } from '@sluice/engine';
-import { t } from '../texts';
 import { FourFacts } from './facts';
 import { doing, factsOf, keptOf } from './load';
 import { LoadButtons, PausedButtons, usePart } from './load-buttons';
@@ -8,7 +7,9 @@ import { Note, isTechnical } from './note';
 import { nameOf } from './name';
 import { sourceName } from './source';
 import { speedOf } from './learn';
-import { loading, model, paused, shownName, type Loading, type Paused } from './state';
+import { arriving, loading, model, paused, shownName, type Loading, type Paused } from './state';
+import { modelsTexts } from './models-texts';
+import { loadsTexts } from './loads-texts';
 
 /** The present load, or the one that is paused, with all that is known of it. */
 export function ComingModel() {
@@ -19,12 +20,12 @@ export function ComingModel() {
 
 function Current(current: Loading) {
   const id = useId();
-  const words = t.value.model.load;
-  const { progress, info, notes, back, shown } = current;
+  const words = loadsTexts.value.load;
+  const { progress, info, notes, back } = current;
   const { loaded = 0, total = 0 } = progress ?? {};
   const { amount, rate, left, note, waiting } = factsOf(progress);
   // The one that is shown is another one, and can be used.
-  const stays = model.value !== null && !shown ? shownName(model.value) : null;
+  const stays = model.value !== null && arriving.value ? shownName(model.value) : null;
   const told = stays === null ? [] : notes;
   const [plain, technical] = [told.filter((of) => !isTechnical(of)), told.filter(isTechnical)];
   return (
@@ -51,7 +52,7 @@ function Technical({ notes, waiting }: { notes: readonly Told[]; waiting: string
   if (said.current === '' && notes.length === 0) return null;
   return (
     <details class="fold">
-      <summary>{t.value.model.notices.technical}</summary>
+      <summary>{modelsTexts.value.notices.technical}</summary>
       {notes.map((each) => (
         <Note key={each.message} of={each} />
       ))}
@@ -66,7 +67,7 @@ function Technical({ notes, waiting }: { notes: readonly Told[]; waiting: string
 
 function Rest({ source }: Paused) {
   const id = useId();
-  const words = t.value.model.load;
+  const words = loadsTexts.value.load;
   const part = usePart(source);
   return (
     <section class="coming" aria-labelledby={id}>

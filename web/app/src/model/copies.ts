@@ -2,12 +2,12 @@
 // Each is a folder in the browser's own file system. Its name is how many bytes the files have and when they were changed, as
 // in refOf(): so a copy stands for the same model as its file.
 import { effect, signal } from '@preact/signals';
-import { announcement } from '../announce';
-import { canKeep } from '../device';
+import { announcement } from '../ui/announce';
+import { canKeep } from '../ui/device';
 import { ownFinding } from './advice';
 import { copyTexts } from './copy-texts';
 import { canPick } from './handles';
-import { refresh, refused } from './kept';
+import { refresh, refused } from './kept-list';
 import { oneModel, refOf, sourceName, type Source } from './source';
 import { loading, model } from './state';
 

@@ -1,13 +1,13 @@
 // The copy of a file of the reader's: it is offered where the model in use is shown, and listed with what is kept.
-import { bytes, ofWhole } from '../format';
-import { focusSoon } from '../page/focus';
-import { openFiles } from '../page/link';
+import { bytes, ofWhole } from '../texts/format';
+import { focusSoon } from '../ui/focus';
+import { openFiles } from './offer';
 import { cancelCopy, canCopy, copies, copying, copyOf, keepCopy, removeCopy } from './copies';
 import { type Copy } from './copies';
 import { copyTexts } from './copy-texts';
 import { ownFinding } from './advice';
 import { Found } from './found';
-import { refused, room } from './kept';
+import { refused, room } from './kept-list';
 import { closeSheet } from './open';
 import { Removal } from './removal';
 import { refOf, type Source } from './source';

@@ -1,4 +1,3 @@
-import { t } from '../texts';
 import { KeepCopy } from './copy-of-file';
 import { FourFacts, MoreFacts } from './facts';
 import { Layers } from './layers';
@@ -6,11 +5,12 @@ import { Note, withoutThreads } from './note';
 import { nameOf } from './name';
 import type { Source } from './source';
 import { ownSpeed, speedOf } from './learn';
-import { loading, model, shownName, stats, unkept } from './state';
+import { arriving, loading, model, shownName, stats, unkept } from './state';
+import { sheetTexts } from './sheet-texts';
 
 /** The model in use; before the first one is here, the one that is coming. */
 export function CurrentModel() {
-  const words = t.value.model.sheet;
+  const words = sheetTexts.value;
   const current = model.value;
   const coming = loading.value;
   const info = current?.info ?? coming?.info ?? null;
@@ -22,7 +22,7 @@ export function CurrentModel() {
         ? nameOf(coming.source, coming.info)
         : null;
   const speed = current !== null ? ownSpeed() : info === null ? null : speedOf(info);
-  const other = current !== null && coming !== null && coming.info !== null && !coming.shown;
+  const other = current !== null && coming !== null && coming.info !== null && arriving.value;
   const shownOf = other ? nameOf(coming.source, coming.info) : null;
   const notes = withoutThreads(stats.value?.notes ?? []);
   return (
@@ -52,7 +52,7 @@ export function CurrentModel() {
 }
 
 function whence(source: Source | undefined): string {
-  const words = t.value.model.sheet;
+  const words = sheetTexts.value;
   switch (source?.kind) {
     case 'bundled':
       return words.bundled;

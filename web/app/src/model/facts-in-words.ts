@@ -1,6 +1,6 @@
 // Puts the facts of errors and notes into the page's sentences.
 import type { Facts } from '@sluice/engine';
-import { bytes, count } from '../format';
+import { bytes, count } from '../texts/format';
 
 /** How many of a checksum's digits are shown: enough to tell two apart. */
 const DIGITS = 12;

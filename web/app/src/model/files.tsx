@@ -1,20 +1,20 @@
 // The models of a repository, to choose one from: what was found at an address that the reader typed.
 import { useEffect, useRef } from 'preact/hooks';
-import type { ModelFile } from '@sluice/engine';
-import { bytes } from '../format';
-import { address as typed, openAddress } from '../page/link';
-import { Act, Away, StepButtons } from '../page/steps';
+import { addressFacts, readAddress, type ModelFile } from '@sluice/engine';
+import { bytes } from '../texts/format';
+import { address as typed, openAddress } from './offer';
 import { t } from '../texts';
+import { Act, Away, StepButtons } from './step-buttons';
 import { anotherTexts } from './another-texts';
 import { Found } from './found';
 import { HUB, atHub, searchPage } from './hub';
 import { outlookOf } from './learn';
 import { closeSheet } from './open';
 import { lookAt, type Look } from './probe';
-import { hostOf, pageOf } from './source';
 import { speedShort } from './speed';
 import { isDenied } from './steps';
 import { usualOf } from './usual';
+import { modelsTexts } from './models-texts';
 
 export function AtRepository(look: Look) {
   const { address, files, failure } = look;
@@ -41,7 +41,7 @@ export function AtRepository(look: Look) {
         </h4>
       ) : (
         <p class="note" role="status">
-          {words.asking(hostOf(address))}
+          {words.asking(addressFacts(address).host)}
         </p>
       )}
       {failure !== null && <Failed {...look} />}
@@ -55,8 +55,8 @@ export function AtRepository(look: Look) {
 function whyIn({ address, failure }: Look): string {
   const words = anotherTexts.value;
   if (failure === null) return '';
-  if (isDenied(failure)) return words.account(hostOf(address));
-  return failure.facts.status === 404 ? words.missing(hostOf(address)) : failure.title;
+  if (isDenied(failure)) return words.account(addressFacts(address).host);
+  return failure.facts.status === 404 ? words.missing(addressFacts(address).host) : failure.title;
 }
 
 function Failed({ address, failure }: Look) {
@@ -79,7 +79,7 @@ function Failed({ address, failure }: Look) {
       {denied && <p class="note">{words.accountAdvice}</p>}
       <div class="buttons">
         {!spelling && (
-          <Act label={t.value.model.notices.tryAgain} stays onClick={() => lookAt(address)} />
+          <Act label={modelsTexts.value.notices.tryAgain} stays onClick={() => lookAt(address)} />
         )}
         <StepButtons of={failure} address={address} atField />
       </div>
@@ -103,7 +103,8 @@ function None({ address }: { address: string }) {
             stays
             onClick={() => {
               typed.value = beside;
-              lookAt(`hf:${beside}`);
+              const read = readAddress(beside);
+              if ('address' in read) lookAt(read.address);
             }}
           />
         )}
@@ -131,7 +132,7 @@ function Files({ files }: { files: ModelFile[] }) {
 }
 
 function FileRow({ file, usual }: { file: ModelFile; usual: boolean }) {
-  const { another, speed } = t.value.model;
+  const { another, speed } = modelsTexts.value;
   const words = anotherTexts.value;
   const outlook = outlookOf({ source: file.address, bytes: file.bytes });
   const name = file.type || file.name.split('/').at(-1) || file.name;
@@ -153,7 +154,7 @@ function FileRow({ file, usual }: { file: ModelFile; usual: boolean }) {
       <button
         type="button"
         class={usual ? 'secondary usual' : 'secondary'}
-        aria-label={`${does}: ${name}`}
+        aria-label={t.value.page.named(does, name)}
         onClick={() => {
           if (openAddress(file.address)) closeSheet();
         }}
@@ -166,5 +167,6 @@ function FileRow({ file, usual }: { file: ModelFile; usual: boolean }) {
 
 /** owner/repo of an address that stands for a repository. */
 function nameOf(address: string): string {
-  return new URL(pageOf(address)).pathname.slice(1);
+  const at = atHub(address);
+  return at === null ? address : `${at.owner}/${at.name}`;
 }

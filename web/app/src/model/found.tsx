@@ -1,22 +1,21 @@
-import { useEffect } from 'preact/hooks';
-import { fetchParts, parts } from '../page/parts';
 import { t } from '../texts';
 import type { Finding } from './advice';
+import { detailsInWords, foundInWords } from './found-in-words';
+import { modelsTexts } from './models-texts';
 
-/** What was found, in the page's words, which come with its later parts; where the facts don't tell enough, what to do. */
+/** What was found, in the page's words; where the facts don't tell enough, what to do. */
 export function Found({ code, facts, own }: Finding) {
-  useEffect(() => void fetchParts(), []);
   const about = t.value.model.errors[code];
   const otherwise = 'otherwise' in about ? about.otherwise : '';
-  return <>{own || parts.value?.foundInWords(code, facts) || otherwise}</>;
+  return <>{own || foundInWords(code, facts) || otherwise}</>;
 }
 
 /** Folded: what those want to know who report an error, or mend the page. The library's message is English. */
 export function TechnicalDetails({ code, facts, said }: Finding) {
-  const details = parts.value?.detailsInWords(code, facts) ?? '';
+  const details = detailsInWords(code, facts);
   return (
     <details class="fold">
-      <summary>{t.value.model.notices.technical}</summary>
+      <summary>{modelsTexts.value.notices.technical}</summary>
       {details !== '' && <p class="note">{details}</p>}
       <p class="note">
         <code class="code">{code}</code> {said !== '' && <span lang="en">{said}</span>}

@@ -1,21 +1,14 @@
-// The pages of the hub that most models come from: a model's own, and its search.
-import { pageOf } from './source';
+// The hub that most models come from: a model's own page, and its search.
+import { addressFacts, type AddressFacts } from '@sluice/engine';
 
 export const HUB = 'huggingface.co';
 
 /** A model's page at the hub. */
-export interface AtHub {
-  page: string;
-  owner: string;
-  name: string;
-}
+export type AtHub = NonNullable<AddressFacts['repository']>;
 
 /** Null: the address is not of the hub. */
 export function atHub(address: string): AtHub | null {
-  const hosts = /^https:\/\/(?:(?:www\.)?huggingface\.co|hf\.co)\/([^/]+)\/([^/]+)/;
-  const [, owner, name] = hosts.exec(pageOf(address)) ?? [];
-  if (owner === undefined || name === undefined) return null;
-  return { page: `https://${HUB}/${owner}/${name}`, owner, name };
+  return addressFacts(address).repository;
 }
 
 /** The hub's search among the models that this page can open. */

@@ -1,11 +1,10 @@
 import type { CachedModel } from '@sluice/engine';
 import { useEffect } from 'preact/hooks';
-import { bytes, daysAgo } from '../format';
-import { t } from '../texts';
+import { bytes, daysAgo } from '../texts/format';
+import { kept } from './kept';
 import {
   amountOf,
   inUseHere,
-  kept,
   keptName,
   pin,
   refused,
@@ -13,11 +12,11 @@ import {
   remove,
   removeAll,
   room,
-} from './kept';
+} from './kept-list';
 import { FilesRow, keptFiles, lookAtFiles } from '../find/kept-files';
-import { closeOffer } from '../page/link';
+import { closeOffer } from './offer';
 import { BUNDLED, fromAddress } from './source';
-import { canKeep } from '../device';
+import { canKeep } from '../ui/device';
 import { copies, removeCopy } from './copies';
 import { CopyRow } from './copy-of-file';
 import { Found } from './found';
@@ -28,6 +27,7 @@ import { Removal } from './removal';
 import { speedShort } from './speed';
 import { loading, model as currentModel, open, paused } from './state';
 import { keptTexts } from './kept-texts';
+import { modelsTexts } from './models-texts';
 
 /** What is kept on this device: the models that were fetched, and the files of Find, with what can be done with them. */
 export function KeptModels() {
@@ -177,7 +177,7 @@ function factsOf(model: CachedModel): string[] {
 
 /** Whether it fits, and about how fast it is. */
 function prospects(model: CachedModel): string {
-  const words = t.value.model.speed;
+  const words = modelsTexts.value.speed;
   const about = outlookOf(model);
   if (about === null) return '';
   const speed = speedShort(about.speed);

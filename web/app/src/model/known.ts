@@ -1,7 +1,8 @@
 // What the page remembers of models that were loaded or looked at here, so that the list can say whether they fit and
 // about how fast they are without reading them again.
 import type { CachedModel, ModelInfo } from '@sluice/engine';
-import { readsOf, type Reads } from './speed';
+import { readsOf } from './reads';
+import type { Reads } from './speed';
 
 export interface Known {
   decodeBytes: number | null;

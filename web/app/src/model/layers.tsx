@@ -3,12 +3,12 @@ import type { ReadonlySignal } from '@preact/signals';
 import type { WeightsView } from '@sluice/engine';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { bytes, milliseconds, ofWhole } from '../format';
+import { bytes, milliseconds, ofWhole } from '../texts/format';
 import { cellsOf, columnsFor, inWords, isWhole, partsOf, slotInWords, summaryOf } from './cells';
 import { layersTexts } from './layers-texts';
-import { Pacer } from '../pacer';
+import { Pacer } from '../ui/pacer';
 import { loading, model, resting, stats, weights } from './state';
-import { run } from '../run';
+import { run } from './run';
 
 const still = window.matchMedia('(prefers-reduced-motion: reduce)');
 

@@ -1,76 +1,24 @@
-// Learns how fast this device is and what models need, from all that happens here, and keeps it from visit to visit.
-import { effect, signal, untracked, type Signal } from '@preact/signals';
-import { Engine, type CachedModel, type ModelInfo } from '@sluice/engine';
-import { deviceMemory } from '../device';
-import { busy } from '../run';
+// Learns how fast this device is and what models need, from all that happens here. It comes later than the page, which keeps
+// what was seen (seen.ts).
+import { effect, signal, untracked } from '@preact/signals';
+import { Engine, memoryLimit, type CachedModel, type ModelInfo } from '@sluice/engine';
+import { busy } from './run';
 import { budgetOf, settings } from '../settings/settings';
 import { outlook, readKnown, withModel, type KnownModels } from './known';
-import { limitOf } from './memory';
-import {
-  LEAST_TOKENS,
-  NOTHING,
-  estimate,
-  readSeen,
-  readsOf,
-  readsOfFile,
-  withText,
-  type Estimate,
-  type Ran,
-  type Seen,
-} from './speed';
-import { loading, model, stats, weights } from './state';
+import { FRESH_MS, seen, store } from './seen';
+import { LEAST_TOKENS, readsOf, withText, type Ran } from './reads';
+import { estimate, type Estimate } from './speed';
+import { loading, model, stats } from './state';
 
-/** What is known of this device. */
-const seen = signal<Seen>(NOTHING);
 const known = signal<KnownModels>(new Map());
 
-/** Another measurement after so long, in milliseconds: a day. */
-const FRESH_MS = 86_400_000;
-
-/** Takes a signal's value from the storage, and puts it there when it has changed. */
-function store<T>(
-  key: string,
-  by: Signal<T>,
-  read: (text: string | null) => T,
-  text: () => string,
-) {
-  try {
-    by.value = read(localStorage.getItem(key));
-  } catch {
-    // Blocked storage: it is known until the page is closed.
-    return;
-  }
-  const first = by.peek();
-  effect(() => {
-    if (by.value === first) return;
-    try {
-      localStorage.setItem(key, text());
-    } catch {
-      // No room: as above.
-    }
-  });
-}
-
-/** Learns from now on. */
-export function keepLearning(): void {
-  store('sluice.speed', seen, readSeen, () => JSON.stringify(seen.value));
+/** Remembers from now on which models are loaded, and what they need. */
+export function startKnown(): void {
   store('sluice.models', known, readKnown, () => JSON.stringify([...known.value]));
   effect(() => {
     const { source, info } = model.value ?? {};
     if (source?.kind !== 'address' || info === undefined || loading.value !== null) return;
     untracked(() => remember(source.url, info));
-  });
-  // The best rate of the day with which weights came from this device
-  effect(() => {
-    const view = weights.value;
-    if (view?.source !== 'cache' || view.bytesPerSecond <= 0) return;
-    const { bytesPerSecond } = view;
-    untracked(() => {
-      const { disk } = seen.value;
-      const lately = disk !== null && Date.now() - disk.at < FRESH_MS;
-      if (lately && disk.bytesPerSecond >= bytesPerSecond) return;
-      seen.value = { ...seen.value, disk: { bytesPerSecond, at: Date.now() } };
-    });
   });
 }
 
@@ -109,11 +57,6 @@ export function speedOf(info: ModelInfo): Estimate | null {
   return estimate(readsOf(info), seen.value);
 }
 
-/** About how fast a model of this type and size would be, if all of it fits. */
-export function speedOfFile(type: string, bytes: number): Estimate | null {
-  return estimate(readsOfFile(type, bytes, 0), seen.value);
-}
-
 /** About how fast the model in use is: as its last text was, or else as others show. */
 export function ownSpeed(): Estimate | null {
   const s = stats.value;
@@ -129,7 +72,7 @@ export function ownSpeed(): Estimate | null {
 export function outlookOf(
   kept: Pick<CachedModel, 'source' | 'bytes'>,
 ): { fits: boolean; speed: Estimate | null } | null {
-  const limit = limitOf(budgetOf(settings.value), deviceMemory());
+  const limit = memoryLimit(budgetOf(settings.value));
   const found = outlook(kept, known.value, limit);
   return found && { fits: found.fits, speed: estimate(found.reads, seen.value) };
 }

@@ -2,13 +2,14 @@ import { useSignal } from '@preact/signals';
 import type { CachedModel } from '@sluice/engine';
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { bytes } from '../format';
-import { t } from '../texts';
-import { useQuestion } from '../page/question';
-import { discard, partOf } from './kept';
+import { bytes } from '../texts/format';
+import { useQuestion } from '../ui/question';
+import { partOf } from './kept';
+import { discard } from './kept-list';
 import { openSheet } from './open';
 import { addressOf, type Source } from './source';
-import { cancelLoading, open, pausable, pauseLoading, paused, type Paused } from './state';
+import { cancelLoading, forgetPaused, open, pausable, pauseLoading, type Paused } from './state';
+import { loadsTexts } from './loads-texts';
 
 /** The button that was pressed with the focus on it, and is about to go away. */
 let pressed: Element | null = null;
@@ -46,7 +47,7 @@ interface Props {
 
 /** Pause and Cancel, as far as the present load allows them. */
 export function LoadButtons({ small = false }: Props) {
-  const words = t.value.model.load;
+  const words = loadsTexts.value.load;
   const pause = useRef<HTMLButtonElement>(null);
   useTakeOver(pause);
   return (
@@ -76,7 +77,7 @@ export function LoadButtons({ small = false }: Props) {
 
 /** Go on and Discard, for a load that is paused. What has come is only discarded after a question, for which small has no room. */
 export function PausedButtons({ source, small = false, then }: Props & Pick<Paused, 'source'>) {
-  const words = t.value.model.load;
+  const words = loadsTexts.value.load;
   const goOn = useRef<HTMLButtonElement>(null);
   const keep = useRef<HTMLButtonElement>(null);
   const { asking, ask, close } = useQuestion();
@@ -87,7 +88,7 @@ export function PausedButtons({ source, small = false, then }: Props & Pick<Paus
   }, [asking]);
   const discardIt = (button: HTMLButtonElement): void => {
     leave(button);
-    paused.value = null;
+    forgetPaused();
     void discard(addressOf(source) ?? '');
   };
   const discardOrAsk = async (button: HTMLButtonElement): Promise<void> => {
@@ -102,7 +103,7 @@ export function PausedButtons({ source, small = false, then }: Props & Pick<Paus
       <div class="load-buttons" role="group" aria-label={words.discardIt(bytes(part.stored))}>
         <p class="kept-question">{words.discardIt(bytes(part.stored))}</p>
         <LoadButton label={words.discard} onClick={discardIt} />
-        <LoadButton label={t.value.model.kept.keepIt} button={keep} onClick={close} />
+        <LoadButton label={loadsTexts.value.kept.keepIt} button={keep} onClick={close} />
       </div>
     );
   return (

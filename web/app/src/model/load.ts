@@ -1,19 +1,19 @@
 // What is said of the present load, in the sheet and beside the field.
 import type { CachedModel, LoadProgress } from '@sluice/engine';
-import { bytes, ofWhole, timeLeft } from '../format';
-import { run } from '../run';
-import { t } from '../texts';
-import { amountOf } from './kept';
+import { bytes, ofWhole, timeLeft } from '../texts/format';
+import { run } from './run';
+import { amountOf } from './kept-list';
 import { nameOf } from './name';
 import type { Loading } from './state';
+import { loadsTexts } from './loads-texts';
 
 /** What is done: Loading a.gguf. */
-export function doing({ source, info, back, rest, waits }: Loading): string {
-  const words = t.value.model.load;
+export function doing({ source, info, back, step }: Loading): string {
+  const words = loadsTexts.value.load;
   const name = nameOf(source, info);
   if (back) return words.again(name);
-  if (waits) return words.takesOver(name);
-  if (!rest) return words.loading(name);
+  if (step === 'waits') return words.takesOver(name);
+  if (step !== 'rest') return words.loading(name);
   // A text needs all of it.
   const held = run.value === 'waiting' || run.value === 'reading';
   return (held ? words.restWaits : words.restReady)(name);
@@ -36,13 +36,14 @@ export interface Facts {
 const NO_FACTS: Facts = { amount: '', share: '', rate: '', left: '', note: '', waiting: '' };
 
 export function factsOf(progress: LoadProgress | null): Facts {
-  const words = t.value.model.load;
+  const words = loadsTexts.value.load;
   const { loaded = 0, total = 0, bytesPerSecond = 0, cachedBytes = 0 } = progress ?? {};
   const { phase, source } = progress ?? {};
   const waiting = whyWaiting(progress?.waitingFor ?? null);
   if (total === 0) return { ...NO_FACTS, waiting, note: waiting === '' ? words.header : '' };
   const facts = {
-    ...{ ...NO_FACTS, waiting },
+    ...NO_FACTS,
+    waiting,
     amount: ofWhole(bytes(loaded), bytes(total)),
     share: `${Math.floor((100 * loaded) / total)} %`,
   };
@@ -58,7 +59,7 @@ export function factsOf(progress: LoadProgress | null): Facts {
 }
 
 function whyWaiting(on: LoadProgress['waitingFor']): string {
-  const { waits, offline, otherTab, serverBusy } = t.value.model.load;
+  const { waits, offline, otherTab, serverBusy } = loadsTexts.value.load;
   if (on === null) return '';
   if (!navigator.onLine) return offline;
   if (on === 'tab') return otherTab;
@@ -67,7 +68,7 @@ function whyWaiting(on: LoadProgress['waitingFor']): string {
 
 /** What is kept of a paused load. `part`: null: nothing; undefined: not known yet. */
 export function keptOf(part: CachedModel | null | undefined): string {
-  const words = t.value.model.load;
+  const words = loadsTexts.value.load;
   if (part === undefined) return '';
   return part === null ? words.nothingKept : words.partKept(amountOf(part));
 }

@@ -5,11 +5,9 @@ import { loading, model, writable } from './state';
 
 export type Does = 'writes' | 'finds' | 'fills';
 
-/** A model of texts makes vectors as well, but good ones only if it was trained for that: then its file says how to pool them. */
-export function whatItDoes({ makes, architecture, metadata }: ModelInfo): Does {
-  if (makes.includes('masks')) return 'fills';
-  const pools = Number(metadata[`${architecture}.pooling_type`] ?? 0) > 0;
-  return makes.includes('vectors') && (pools || !makes.includes('text')) ? 'finds' : 'writes';
+/** What the reader can do with a model; one that can't be run counts as one that writes. */
+export function whatItDoes({ purpose }: ModelInfo): Does {
+  return purpose === 'masks' ? 'fills' : purpose === 'vectors' ? 'finds' : 'writes';
 }
 
 /** What the model in use is for; null: there is none. */
@@ -21,4 +19,9 @@ export const does = computed<Does | null>(() =>
 export const canWrite = computed(
   () =>
     writable.value && (loading.value !== null || does.value === null || does.value === 'writes'),
+);
+
+/** Whether the model has a chat template, so that it can talk; null: there is no model yet. */
+export const canTalk = computed(() =>
+  model.value === null ? null : does.value === 'writes' && model.value.info.chatTemplate,
 );

@@ -1,9 +1,10 @@
 // What is said of a model of the shelf, and the button that downloads and opens it.
-import { bytes, seconds } from '../format';
-import { openAddress } from '../page/link';
-import { language, t } from '../texts';
+import { bytes, seconds } from '../texts/format';
+import { openAddress } from './offer';
+import { t } from '../texts';
 import { accept, here, mustAccept, secondsToCome, type Offered, type ShelfFile } from './shelf';
 import { speedShort } from './speed';
+import { termsInWords } from './shelf-words';
 
 function sizeInWords({ bytes: size, sure }: ShelfFile): string {
   return sure ? bytes(size) : t.value.model.shelf.about(bytes(size));
@@ -27,10 +28,10 @@ export function factsInWords({ model, file, fits, speed }: Offered): string {
 /** The terms that have to be accepted first, if there are any. */
 export function Terms({ model }: Offered) {
   if (model.terms === null || !mustAccept(model)) return null;
-  const { address, short } = model.terms;
+  const { address } = model.terms;
   return (
     <p class="terms">
-      {short[language.value]}{' '}
+      {termsInWords(model.terms)}{' '}
       <a href={address} target="_blank" rel="noopener noreferrer">
         {t.value.model.shelf.terms}
       </a>
@@ -61,7 +62,7 @@ export function OpenButton({ of, primary = false, then }: OpenProps) {
     <button
       type="button"
       class={primary ? 'primary' : 'secondary'}
-      aria-label={primary ? undefined : `${of.model.name}: ${label}`}
+      aria-label={primary ? undefined : t.value.page.named(of.model.name, label)}
       onClick={() => {
         accept(of.model);
         openAddress(of.file.address, of.file.sha256 ?? undefined);

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { isAsking, useQuestion } from '../page/question';
+import { isAsking, useQuestion } from '../ui/question';
 import { keptTexts } from './kept-texts';
 
 interface RemovalProps {

@@ -1,10 +1,10 @@
 // The model of the last visit comes back. Where it can't, the page says so and offers it: never silently another one.
+import { addressFacts } from '@sluice/engine';
 import { effect, signal, untracked } from '@preact/signals';
-import { announcement } from '../announce';
-import { openFiles } from '../page/link';
-import { focusSoon } from '../page/focus';
-import { plain } from '../plain-text';
-import { t } from '../texts';
+import { announcement } from '../ui/announce';
+import { openFiles } from './offer';
+import { focusSoon } from '../ui/focus';
+import { plain } from '../texts/plain-text';
 import { back as english } from '../texts/en/return';
 import { inLanguage } from '../texts/language';
 import { anotherTexts } from './another-texts';
@@ -21,8 +21,9 @@ import {
 } from './handles';
 import { isKept } from './kept';
 import { nameOf } from './name';
-import { BUNDLED, OWN, fileOf, fromAddress, hostOf, oneModel, refOf } from './source';
-import { loading, model, open, problem, sought, type Model } from './state';
+import { BUNDLED, OWN, fileOf, fromAddress, oneModel, refOf } from './source';
+import { loading, model, open, problem, seek, seekNoMore, sought, type Model } from './state';
+import { modelsTexts } from './models-texts';
 
 /**
  * 'removed': it is no more on this device. 'file': the page may not read it yet; 'refused': nor now; 'unknown': nor can it
@@ -56,7 +57,7 @@ function sentence(about: Lost): string {
 
 function lose(choice: Choice, why: Why, handles: FileHandle[] = [], files: File[] = []): void {
   const { name, ref } = choice;
-  sought.value = null;
+  seekNoMore();
   ownLoad = false;
   lost.value = { name, ref, why, handles, files };
   announcement.value = sentence(lost.value);
@@ -175,7 +176,7 @@ export function startReturn(): void {
     const nothing = model.value === null && loading.value === null && problem.value === null;
     if (sought.value === null && nothing) {
       const last = lastChoice();
-      if (last !== null && last.ref !== OWN) sought.value = last;
+      if (last !== null && last.ref !== OWN) seek(last);
     }
     if (sought.value !== null) void goBack(sought.value);
   });
@@ -188,13 +189,15 @@ function offered(about: Lost): { label: string; goes: boolean; work(): void } | 
   switch (why) {
     case 'removed':
       return {
-        ...{ label: words().again(hostOf(ref)), goes: true },
+        label: words().again(addressFacts(ref).host),
+        goes: true,
         work: () => void open(fromAddress(ref)),
       };
     case 'file':
     case 'refused':
       return {
-        ...{ label: words().open(name), goes: false },
+        label: words().open(name),
+        goes: false,
         work: () => void openAgain(about, handles),
       };
     case 'unknown':
@@ -246,7 +249,7 @@ export function ReturnNotice() {
             if (!stays) void open(BUNDLED);
           })}
         >
-          {stays ? t.value.model.notices.no : words().own}
+          {stays ? modelsTexts.value.notices.no : words().own}
         </button>
       </div>
     </section>

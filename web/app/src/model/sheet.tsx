@@ -1,17 +1,19 @@
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { announcement } from '../announce';
-import { Problem } from '../page/problem';
+import { announcement } from '../ui/announce';
 import { AnotherModel } from './another';
 import { ComingModel } from './coming';
 import { copies, refreshCopies } from './copies';
 import { CurrentModel } from './current';
-import { follow, kept } from './kept';
+import { kept } from './kept';
+import { follow } from './kept-list';
 import { KeptModels } from './kept-models';
 import { aim } from './open';
 import { lookAway } from './probe';
+import { ProblemText } from './problem-text';
 import { measure } from './learn';
 import { ShelfList } from './shelf-list';
+import { closeProblem, problem } from './state';
 
 /** All about models: the one that is coming, those to choose from, another one, those on this device, the one in use. */
 export function Sheet() {
@@ -31,7 +33,9 @@ export function Sheet() {
   });
   return (
     <div class="model">
-      <Problem />
+      <div role="alert">
+        {problem.value !== null && <ProblemText about={problem.value} close={closeProblem} />}
+      </div>
       {/* What is outside a modal dialog isn't said. */}
       <p class="sr-only" aria-live="polite">
         {announcement}

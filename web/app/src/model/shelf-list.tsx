@@ -1,14 +1,16 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { language, t } from '../texts';
+import { t } from '../texts';
 import { OpenButton, Terms, factsInWords } from './offered';
 import { closeSheet } from './open';
 import { fetchShelf, front, offerOf, shelf, thisDevice, type Offered } from './shelf';
+import { goodForInWords } from './shelf-words';
 import { model } from './state';
+import { sheetTexts } from './sheet-texts';
 
 /** The models to choose from: the short list, and the others after "More". */
 export function ShelfList() {
-  const words = t.value.model.shelf;
+  const words = sheetTexts.value.shelf;
   const all = useSignal(false);
   useEffect(() => void fetchShelf(), []);
   const models = shelf.value ?? [];
@@ -46,12 +48,12 @@ function OnShelf(of: Offered) {
           <p class="shelf-suits">{t.value.talk.first.label}</p>
         )}
         <p class="shelf-name">{of.model.name}</p>
-        <p class="good-for">{of.model.goodFor[language.value]}</p>
+        <p class="good-for">{goodForInWords(of.model)}</p>
         <p class="shelf-facts">{factsInWords(of)}</p>
         <Terms {...of} />
       </div>
       {inUse ? (
-        <p class="shelf-facts">{t.value.model.shelf.inUse}</p>
+        <p class="shelf-facts">{sheetTexts.value.shelf.inUse}</p>
       ) : (
         <OpenButton of={of} then={closeSheet} />
       )}

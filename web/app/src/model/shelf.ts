@@ -1,15 +1,16 @@
 // The models on offer: a file of the page's own site, which a site can replace. All of it is checked, and what is wrong is
 // left out.
+import { addressFacts, memoryLimit } from '@sluice/engine';
 import { computed, effect, signal } from '@preact/signals';
-import { deviceMemory } from '../device';
-import { parseModelAddress } from '../page/fragment';
-import { plain } from '../plain-text';
+import { plain } from '../texts/plain-text';
 import { budgetOf, settings } from '../settings/settings';
+import { LANGUAGES, type Language } from '../texts';
 import { isKept, kept } from './kept';
-import { speedOfFile } from './learn';
-import { limitOf } from './memory';
 import { shelfNames } from './name';
-import { downloadRate } from './rate';
+import { downloadRate, keepRate } from './rate';
+import { keepSeen, speedOfFile } from './seen';
+import { fetchShelfFile } from './shelf-file';
+import { parseModelAddress } from './source';
 import type { Estimate } from './speed';
 import { loading, model, paused } from './state';
 
@@ -22,6 +23,9 @@ export interface ShelfFile {
   sure: boolean;
 }
 
+/** A sentence by language. */
+export type Sentences = Readonly<Record<Language, string>>;
+
 export interface ShelfModel {
   id: string;
   name: string;
@@ -32,11 +36,11 @@ export interface ShelfModel {
   first: boolean;
   /** Of those that fit and are quick enough, the highest stands in front; null: never. */
   recommend: number | null;
-  goodFor: { en: string; de: string };
+  goodFor: Sentences;
   /** '' if not known. */
   licence: string;
   /** What whoever uses it agrees to; null: nothing. */
-  terms: { address: string; short: { en: string; de: string } } | null;
+  terms: { address: string; short: Sentences } | null;
   files: [ShelfFile, ...ShelfFile[]];
 }
 
@@ -69,10 +73,11 @@ function textOf(value: unknown): string {
   return plain(value.slice(0, MOST_CHARACTERS));
 }
 
-/** English stands in for a language that is missing. */
-function bothOf(value: unknown): { en: string; de: string } {
-  const { en, de } = fieldsOf(value);
-  return { en: textOf(en), de: textOf(de) || textOf(en) };
+/** Of a sentence in several languages, those that the page knows. */
+function sentencesOf(value: unknown): Sentences {
+  const fields = fieldsOf(value);
+  const all = LANGUAGES.map((tag) => [tag, textOf(fields[tag])] as const);
+  return Object.fromEntries(all.filter(([, text]) => text !== ''));
 }
 
 function fileOf(value: unknown, base: string): ShelfFile[] {
@@ -88,10 +93,11 @@ function fileOf(value: unknown, base: string): ShelfFile[] {
 function termsOf(value: unknown): ShelfModel['terms'] | undefined {
   if (value === null || value === undefined) return null;
   const { address, short } = fieldsOf(value);
-  const sentence = bothOf(short);
+  const sentences = sentencesOf(short);
   const good = typeof address === 'string' && URL.canParse(address);
-  if (!good || new URL(address).protocol !== 'https:' || sentence.en === '') return undefined;
-  return { address, short: sentence };
+  if (!good || new URL(address).protocol !== 'https:' || sentences['en'] === undefined)
+    return undefined;
+  return { address, short: sentences };
 }
 
 function modelOf(value: unknown, base: string): ShelfModel[] {
@@ -104,15 +110,16 @@ function modelOf(value: unknown, base: string): ShelfModel[] {
   const rank = typeof recommend === 'number' && Number.isFinite(recommend) ? recommend : null;
   return [
     {
-      ...{
-        id,
-        name,
-        chat: kind === 'chat',
-        finds: kind === 'embedding',
-        first: first === true,
-        recommend: rank,
-      },
-      ...{ goodFor: bothOf(good_for), licence: textOf(licence), terms, files: [file, ...others] },
+      id,
+      name,
+      chat: kind === 'chat',
+      finds: kind === 'embedding',
+      first: first === true,
+      recommend: rank,
+      goodFor: sentencesOf(good_for),
+      licence: textOf(licence),
+      terms,
+      files: [file, ...others],
     },
   ];
 }
@@ -160,7 +167,7 @@ export function recommended(models: readonly ShelfModel[], device: Device): Offe
 }
 
 export function thisDevice(): Device {
-  const limit = limitOf(budgetOf(settings.value), deviceMemory());
+  const limit = memoryLimit(budgetOf(settings.value));
   return { limit, speed: ({ type, bytes }) => speedOfFile(type, bytes) };
 }
 
@@ -173,20 +180,9 @@ let coming: Promise<void> | null = null;
 /** A larger file is no shelf. */
 const MOST_TEXT = 1_000_000;
 
-/** Under what a file of the hub is kept: hf:owner/repo:file@revision is the address of a file there. */
-function fileUrl(address: string): string {
-  return address.replace(
-    /^hf:([^:]+):([^@]+)@?(.*)$/,
-    (_, repository: string, file: string, revision: string) =>
-      `https://huggingface.co/${repository}/resolve/${revision || 'main'}/${file}`,
-  );
-}
-
 async function fetchIt(): Promise<void> {
   try {
-    const url = new URL('models/shelf.json', document.baseURI);
-    const response = await fetch(url, { redirect: 'error', credentials: 'omit' });
-    const text = response.ok ? await response.text() : '';
+    const text = await fetchShelfFile();
     if (text.length > MOST_TEXT) throw new Error('models/shelf.json is too long');
     shelf.value = readShelf(JSON.parse(text === '' ? '{}' : text), document.baseURI);
   } catch {
@@ -197,7 +193,7 @@ async function fetchIt(): Promise<void> {
   shelfNames.value = new Map(
     shelf.value.flatMap(({ name, files }) =>
       files.flatMap(({ address }) =>
-        [address, fileUrl(address)].map((ref) => [ref, name] as const),
+        [address, addressFacts(address).url ?? address].map((ref) => [ref, name] as const),
       ),
     ),
   );
@@ -206,14 +202,21 @@ async function fetchIt(): Promise<void> {
 
 /** Fetches the shelf from the page's own site, if it isn't there. */
 export function fetchShelf(): Promise<void> {
+  startShelf();
   return (coming ??= fetchIt());
 }
 
 /** Addresses of the shelf whose models are on this device. */
 export const here = signal<ReadonlySet<string>>(new Set());
 
-/** Keeps `here` true from now on, and the shelf at hand for the name of what comes from an address. */
-export function keepHere(): void {
+let started = false;
+
+/** Keeps what the offers depend on from now on, and the shelf at hand for the name of what comes from an address. */
+export function startShelf(): void {
+  if (started) return;
+  started = true;
+  keepSeen();
+  keepRate();
   const known = computed(() =>
     [loading.value, paused.value, model.value].some((one) => one?.source.kind === 'address'),
   );

@@ -1,6 +1,12 @@
 // Where a model comes from, as the page knows it: what to give the library, and what to call it.
-import type { LoadOptions, ModelSource } from '@sluice/engine';
-import { plain } from '../plain-text';
+import {
+  addressFacts,
+  shardOf,
+  readAddress,
+  type LoadOptions,
+  type ModelSource,
+} from '@sluice/engine';
+import { plain } from '../texts/plain-text';
 
 export type Source =
   | { kind: 'bundled' }
@@ -13,6 +19,12 @@ export type Source =
 export type Handles = Promise<readonly (FileSystemHandle | null)[]>;
 
 export const BUNDLED: Source = { kind: 'bundled' };
+
+/** Parses the address of a model, relative to `base` if that is given. Returns undefined for anything else. */
+export function parseModelAddress(text: string, base?: string): string | undefined {
+  const read = readAddress(text, base === undefined ? {} : { base });
+  return 'address' in read ? read.address : undefined;
+}
 
 export function fromAddress(url: string, keep = true, sha256?: string): Source {
   return { kind: 'address', url, keep, sha256 };
@@ -62,44 +74,16 @@ export function fileOf(ref: string): string | null {
   return ref.startsWith('file:') ? plain(ref.replace(/^file:(\d+\.\d+\/)?/, '')) : null;
 }
 
-/** The page of the repository that an address of the hub names. */
-export function pageOf(address: string): string {
-  if (address.startsWith('hf:'))
-    return `https://huggingface.co/${address.slice('hf:'.length).split(/[:@]/)[0]}`;
-  const { origin, pathname } = new URL(address);
-  return origin + pathname.split('/').slice(0, 3).join('/');
-}
-
-/** The host that an address leads to, in words. */
-export function hostOf(url: string): string {
-  return url.startsWith('hf:') ? 'huggingface.co' : new URL(url).host;
-}
-
-/** hf:owner/repo:file@revision; in the place of a file may be a type. */
-const AT_HUB = /^hf:[^/]+\/([^:@]+)(?::([^@]+))?/;
-
-const SHARD = /-(\d{5})-of-(\d{5})(?=\.gguf$)/i;
-
 /** A file's name without the number of its shard. */
 export function wholeName(name: string): string {
-  return name.replace(SHARD, '');
+  return shardOf(name)?.model ?? name;
 }
 
+/** What a model is called whose own name isn't known: its file, or what a hub is asked for. */
 export function sourceName(source: Source): string {
   if (source.kind === 'files') return wholeName(source.files[0].name);
-  const address = addressOf(source) ?? '';
-  const [atHub, repository = '', of = ''] = AT_HUB.exec(address) ?? [];
-  if (atHub !== undefined)
-    return /\.gguf$/i.test(of)
-      ? wholeName(of.slice(of.lastIndexOf('/') + 1))
-      : `${repository} ${of}`.trimEnd();
-  const url = new URL(address);
-  const last = url.pathname.split('/').filter(Boolean).at(-1) ?? url.host;
-  try {
-    return wholeName(decodeURIComponent(last));
-  } catch {
-    return wholeName(last);
-  }
+  const { file, repository, type } = addressFacts(addressOf(source) ?? '');
+  return file === null ? `${repository?.name ?? ''} ${type}`.trimEnd() : wholeName(file);
 }
 
 /**
@@ -110,10 +94,11 @@ export function oneModel(files: File[], handles?: Handles): Source | null {
   const models = files.filter(({ name }) => name.toLowerCase().endsWith('.gguf'));
   const taken = models.length > 0 ? models : files.slice(0, 1);
   taken.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const sets = new Set(taken.map(({ name }) => `${wholeName(name)} ${SHARD.exec(name)?.[2]}`));
-  const split = taken.every(({ name }) => SHARD.test(name));
+  const shards = taken.map(({ name }) => shardOf(name));
+  const sets = new Set(shards.map((shard) => `${shard?.model} ${shard?.parts}`));
+  const split = !shards.includes(null) && sets.size === 1;
   const [first, ...others] = taken;
-  if (first === undefined || (others.length > 0 && !(split && sets.size === 1))) return null;
+  if (first === undefined || (others.length > 0 && !split)) return null;
   const source: Source = { kind: 'files', files: [first, ...others] };
   return handles === undefined ? source : { ...source, handles };
 }

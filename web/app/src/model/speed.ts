@@ -1,7 +1,6 @@
 // About how fast a model writes on this device. A token needs nearly all weights once, so the bytes that it reads and the
 // rate at which this device decodes them decide. What texts and answers have shown counts more than a short measurement.
-import type { EngineStats, ModelInfo } from '@sluice/engine';
-import { digits, tokenRate } from '../format';
+import { digits, tokenRate } from '../texts/format';
 import { t } from '../texts';
 
 /** What a token reads. */
@@ -102,23 +101,14 @@ function guessedSeconds(
   return (measured * took) / expected;
 }
 
-/** In words: about 23 tokens/s, or 16 to 30 tokens/s where it wasn't learned. '' if nothing is known. */
-export function speedInWords(about: Estimate | null): string {
-  if (about === null) return '';
-  const words = t.value.model.speed;
-  const { rereads } = about;
-  const rate = rateOf(about);
-  if (rate === null) return words.slow;
-  return rereads ? words.reread(rate) : rate;
-}
-
-/** As above, where there is little room. */
+/** In words, where there is little room: about 23 tokens/s, or 16 to 30 tokens/s where it wasn't learned. '' if nothing is known. */
 export function speedShort(about: Estimate | null): string {
   if (about === null) return '';
   return rateOf(about) ?? t.value.model.speed.slowShort;
 }
 
-function rateOf({ tokensPerSecond, learned }: Estimate): string | null {
+/** The same; null: it is slow. */
+export function rateOf({ tokensPerSecond, learned }: Estimate): string | null {
   const words = t.value.model.speed;
   if (tokensPerSecond === null) return null;
   const to = (part: number, n: number): number => Number((part * tokensPerSecond).toPrecision(n));
@@ -129,26 +119,14 @@ function rateOf({ tokensPerSecond, learned }: Estimate): string | null {
 }
 
 /** Types of eight bits or more. */
-const EIGHT_BITS = ['Q8_0', 'F16', 'BF16', 'F32'];
+export const EIGHT_BITS = ['Q8_0', 'F16', 'BF16', 'F32'];
 /** What a token of a file reads of which only the type and the size are known. */
 export function readsOfFile(type: string, bytes: number, rereadBytes: number): Reads {
   return { decodeBytes: bytes, rereadBytes, eightBits: EIGHT_BITS.includes(type) };
 }
 
-/** What a token of a model with this header reads. */
-export function readsOf({ memory, types }: ModelInfo): Reads {
-  const { bytesPerToken = 0, rereadBytes = 0 } = memory ?? {};
-  const all = Object.entries(types);
-  const bytes = (of: typeof all): number => of.reduce((sum, [, type]) => sum + type.bytes, 0);
-  const wide = all.filter(([name]) => EIGHT_BITS.includes(name));
-  const eightBits = bytes(wide) > bytes(all) / 2;
-  return { decodeBytes: bytesPerToken || null, rereadBytes, eightBits };
-}
-
 /** How many texts count. */
-const TEXTS = 12;
-/** Shorter texts show too little. */
-export const LEAST_TOKENS = 16;
+export const TEXTS = 12;
 
 function isRate(n: unknown): n is number {
   return typeof n === 'number' && Number.isFinite(n) && n > 0;
@@ -182,22 +160,4 @@ export function readSeen(text: string | null): Seen {
     texts: good.slice(-TEXTS),
     disk: rateIn(disk),
   };
-}
-
-/** What a text or an answer has shown. */
-export type Ran = Pick<EngineStats, 'tokens' | 'tokensPerSecond' | 'bytesPerToken'> & {
-  eightBits: boolean;
-};
-
-/** `texts` with what one more text has shown; the same if it shows nothing. */
-export function withText(
-  texts: Seen['texts'],
-  { tokens, tokensPerSecond, bytesPerToken, eightBits }: Ran,
-  at: number,
-): Seen['texts'] {
-  if (tokens < LEAST_TOKENS || !(tokensPerSecond > 0) || !(bytesPerToken > 0)) return texts;
-  const bytesPerSecond = tokensPerSecond * bytesPerToken;
-  const one = { bytesPerSecond, decodeBytes: bytesPerToken, eightBits, at };
-  // Of a model the newest counts.
-  return [...texts.filter(({ decodeBytes }) => decodeBytes !== bytesPerToken), one].slice(-TEXTS);
 }

@@ -1,7 +1,6 @@
 // What a reader chooses for this device, not for a text, as it is kept in this browser. What is read from there is
 // checked: another version of the page or a reader may have written it.
-import { VIEWS } from '../page/fragment';
-import type { View } from '../page/view';
+import { VIEWS, type View } from '../ui/view';
 import { LANGUAGES, type Language } from '../texts';
 import { PRESET_NAMES, type PresetName } from './presets';
 

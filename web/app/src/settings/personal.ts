@@ -1,6 +1,6 @@
 // What a reader chooses for this device, not for a text: language, colours, view, preset. It is kept in this browser.
 import { effect, signal } from '@preact/signals';
-import { usualView } from '../page/view';
+import { usualView } from '../ui/view';
 import { chosenLanguage, language, t } from '../texts';
 import { keepPersonal, loadPersonal, type Theme } from './choices';
 import { chosenPreset, presets } from './presets';

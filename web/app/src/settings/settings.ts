@@ -64,10 +64,18 @@ export interface Range {
 }
 
 const whole = (min: number, max: number, optional: boolean): Range => ({
-  ...{ min, max, step: 1, integer: true, optional },
+  min,
+  max,
+  step: 1,
+  integer: true,
+  optional,
 });
 const decimal = (min: number, max: number): Range => ({
-  ...{ min, max, step: 0.01, integer: false, optional: false },
+  min,
+  max,
+  step: 0.01,
+  integer: false,
+  optional: false,
 });
 
 /** The library's ranges, some of them narrowed to what is useful here. */

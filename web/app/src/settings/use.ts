@@ -1,7 +1,7 @@
 // The settings as the library's options.
-import type { ChatCompletionRequest, GenerateOptions, LoadOptions } from '@sluice/engine';
+import type { AnswerRequest, GenerateOptions, LoadOptions } from '@sluice/engine';
 import { samplersOf } from './presets';
-import { TEXT_LENGTH, budgetOf, type Settings } from './settings';
+import { TEXT_LENGTH, budgetOf, type SamplerName, type Settings } from './settings';
 
 /** For `generate`. */
 export function sampling(from: Settings): GenerateOptions {
@@ -14,41 +14,21 @@ export function sampling(from: Settings): GenerateOptions {
   };
 }
 
-export type ChatSampling = Pick<
-  ChatCompletionRequest,
-  | 'temperature'
-  | 'top_k'
-  | 'top_p'
-  | 'min_p'
-  | 'repetition_penalty'
-  | 'repeat_last_n'
-  | 'presence_penalty'
-  | 'frequency_penalty'
-  | 'max_tokens'
-  | 'seed'
-  | 'stop'
-  | 'reasoning'
+export type AnswerSampling = Pick<
+  AnswerRequest,
+  SamplerName | 'maxTokens' | 'seed' | 'stop' | 'thinking' | 'thinkingTokens'
 >;
 
-/** For `chat.completions.create`. */
-export function chatSampling(from: Settings): ChatSampling {
-  const { reasoning, reasoningBudget } = from;
+/** For `answer`. */
+export function answerSampling(from: Settings): AnswerSampling {
+  const { length, seed, stop, reasoning, reasoningBudget } = from;
   return {
-    temperature: from.temperature,
-    top_k: from.topK,
-    top_p: from.topP,
-    min_p: from.minP,
-    repetition_penalty: from.repeatPenalty,
-    repeat_last_n: from.repeatLastN,
-    presence_penalty: from.presencePenalty,
-    frequency_penalty: from.frequencyPenalty,
-    max_tokens: from.length,
-    seed: from.seed,
-    stop: from.stop.length > 0 ? from.stop : null,
-    reasoning: {
-      enabled: reasoning === 'auto' ? null : reasoning === 'on',
-      max_tokens: reasoning === 'off' ? null : reasoningBudget,
-    },
+    ...samplersOf(from),
+    maxTokens: length ?? undefined,
+    seed: seed ?? undefined,
+    stop: stop.length > 0 ? stop : undefined,
+    thinking: reasoning === 'auto' ? undefined : reasoning === 'on',
+    thinkingTokens: reasoning === 'off' ? undefined : (reasoningBudget ?? undefined),
   };
 }
 

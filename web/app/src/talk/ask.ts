@@ -1,23 +1,13 @@
 // Asks the model, and gives what comes in one shape: the answer to a conversation, what follows an answer that was cut, or a
 // story of a model that knows no conversation.
-import type { Engine, PromptProgress, Timings } from '@sluice/engine';
+import type { Answer, Engine, EngineStats, PromptProgress, Token } from '@sluice/engine';
+import { textOf, type PartKind } from '../history/parts';
 import { messageOf, type Conversation, type Finish, type Message } from '../history/tree';
+import type { Looks } from '../inside/looks';
 import type { Model } from '../model/state';
 import type { Settings } from '../settings/settings';
-import { chatSampling } from '../settings/use';
-import { messagesOf } from './request';
-
-/** A part of an answer. */
-export interface Part {
-  /** The beginning of a story, which the page gives. */
-  given?: string;
-  content?: string;
-  reasoning?: string;
-  finish?: Finish | null;
-  /** Messages that were left out of the prompt. */
-  dropped?: number;
-  timings?: Timings;
-}
+import { answerSampling } from '../settings/use';
+import { messagesOf, messagesToGoOnWith } from './request';
 
 export interface Question {
   conversation: Conversation;
@@ -28,17 +18,40 @@ export interface Question {
   settings: Settings;
   seed: number;
   signal: AbortSignal;
+  /** What is asked of each token beside its text: what it was chosen from, while somebody looks. */
+  looks: Looks;
   onProgress(progress: PromptProgress): void;
+  /** The beginning of a story, which the page gives. */
+  onGiven(text: string): void;
+  /** A token has come: of this part of the answer. */
+  onToken(part: PartKind, token: Token): void;
 }
+
+/** What is known of an answer when it has ended. */
+export interface Ending {
+  finish: Finish;
+  /** Messages that were left out of the prompt. */
+  dropped: number;
+  stats: EngineStats;
+}
+
+/** How the library says that a text ended, in a message's words. */
+const FINISHES = {
+  eos: 'stop',
+  stop: 'stop',
+  length: 'length',
+  context: 'length',
+  aborted: 'aborted',
+} as const satisfies Record<Answer['finish'], Finish>;
 
 /** Whether it is the page's own model, which has learned stories and nothing else. */
 export function tellsStories(by: Model | null): boolean {
-  return by?.source.kind === 'bundled' && !('tokenizer.chat_template' in by.info.metadata);
+  return by?.source.kind === 'bundled' && !by.info.chatTemplate;
 }
 
 /** Whether an answer ended before the model had ended it, so that it can go on. */
-export function isCut({ role, finish, content, reasoning }: Message): boolean {
-  return role === 'assistant' && finish !== 'stop' && content + reasoning !== '';
+export function isCut({ role, finish, parts }: Message): boolean {
+  return role === 'assistant' && finish !== 'stop' && parts.length > 0;
 }
 
 /** The longest subject of a story. */
@@ -53,61 +66,49 @@ export function beginning(asked: string): string {
   return `Once upon a time, there was ${subject}.`;
 }
 
-/** What templates take as the last message, in the middle of which the model goes on. */
-function toGoOnWith({ content, reasoning }: Message): object[] {
-  if (content !== '')
-    return [{ role: 'assistant', content, ...(reasoning && { reasoning_content: reasoning }) }];
-  return reasoning === ''
-    ? []
-    : [{ role: 'assistant', content: `<think>\n${reasoning.trimEnd()}` }];
-}
-
-export function ask(by: Engine, question: Question): AsyncGenerator<Part> {
+/** Resolves when the answer has ended. Rejects with what the engine rejects with. */
+export function ask(by: Engine, question: Question): Promise<Ending> {
   return question.story ? tell(by, question) : talk(by, question);
 }
 
 /** Tells a story. An answer that is there already goes on. */
-async function* tell(by: Engine, question: Question): AsyncGenerator<Part> {
-  const { conversation, mine, settings, seed, signal, onProgress } = question;
-  const { reasoning: _, ...sampling } = chatSampling(settings);
-  const given =
-    mine.content === '' ? beginning(messageOf(conversation, mine.parent)?.content ?? '') : '';
-  if (given !== '') yield { given };
-  const chunks = await by.completions.create({
-    ...{ ...sampling, prompt: mine.content + given, seed, signal, on_prompt_progress: onProgress },
-    ...{ stream: true, stream_options: { include_usage: true } },
-  });
-  for await (const { choices, timings } of chunks) {
-    const [choice] = choices;
-    yield {
-      ...(choice && { content: choice.text, finish: choice.finish_reason as Finish | null }),
-      ...(timings && { timings }),
-    };
+async function tell(by: Engine, question: Question): Promise<Ending> {
+  const { conversation, mine, settings, seed, signal } = question;
+  const { thinking: _, thinkingTokens: __, ...sampling } = answerSampling(settings);
+  let prompt = textOf(mine);
+  if (prompt === '') {
+    const asked = messageOf(conversation, mine.parent);
+    prompt = beginning(asked === undefined ? '' : textOf(asked));
+    question.onGiven(prompt);
   }
+  const tokens = by.generate(prompt, {
+    ...sampling,
+    ...question.looks,
+    seed,
+    signal,
+    onPromptProgress: question.onProgress,
+  });
+  for await (const token of tokens) question.onToken('text', token);
+  const { finish, stats } = await tokens.ending;
+  return { finish: FINISHES[finish], dropped: 0, stats };
 }
 
-async function* talk(by: Engine, question: Question): AsyncGenerator<Part> {
-  const { conversation, mine, settings, seed, signal, onProgress } = question;
-  const last = toGoOnWith(mine);
-  const chunks = await by.chat.completions.create({
-    ...chatSampling(settings),
-    ...{ stream: true, stream_options: { include_usage: true } },
-    messages: [...messagesOf({ ...conversation, leaf: mine.parent }), ...last] as never,
-    chat_template_kwargs: last.length > 0 ? { continue_final_message: true } : null,
+async function talk(by: Engine, question: Question): Promise<Ending> {
+  const { conversation, mine, settings, seed, signal } = question;
+  const last = messagesToGoOnWith(mine);
+  const parts = by.answer({
+    ...answerSampling(settings),
+    ...question.looks,
+    messages: [...messagesOf({ ...conversation, leaf: mine.parent }), ...last],
+    continueFinalMessage: last.length > 0,
+    seed,
     // What is computed is kept on the device, so that a reload goes on from there.
-    ...{ seed, state: conversation.id, truncation: 'auto' },
-    ...{ signal, on_prompt_progress: onProgress },
+    state: conversation.id,
+    truncate: true,
+    signal,
+    onPromptProgress: question.onProgress,
   });
-  for await (const { choices, dropped_messages: dropped, timings } of chunks) {
-    const [choice] = choices;
-    yield {
-      ...(choice && {
-        content: choice.delta.content ?? '',
-        reasoning: choice.delta.reasoning_content ?? '',
-        finish: choice.finish_reason as Finish | null,
-      }),
-      ...(dropped !== undefined && { dropped }),
-      ...(timings && { timings }),
-    };
-  }
+  for await (const token of parts) question.onToken(token.part, token);
+  const { finish, dropped, stats } = await parts.ending;
+  return { finish: FINISHES[finish], dropped, stats };
 }

@@ -1,13 +1,11 @@
 // Text files that go with a message.
-import { batch } from '@preact/signals';
 import type { Attachment } from '../history/tree';
 import { HEAD_BYTES, kindOf, textIn } from './kinds';
-import { attachments, refusal, replaceFile, unread } from './state';
+import { MOST_NAME } from './drafts';
+import type { FieldController } from './field-controller';
 import { talkTexts } from './texts';
 
 const MAX_BYTES = 1_000_000;
-/** Characters of a name. */
-const MOST_NAME = 200;
 
 /** Why a file can't be read, in words; '' with its text. */
 async function readFile(file: File): Promise<{ text: string; why: string }> {
@@ -26,29 +24,15 @@ async function readFile(file: File): Promise<{ text: string; why: string }> {
  * Adds text files to the message that is being written now. Each has its place there at once, and its text when it is read,
  * wherever that message is by then. Until then the message can't be sent.
  */
-export async function attach(files: readonly File[]): Promise<void> {
+export async function attach(to: FieldController, files: readonly File[]): Promise<void> {
   const places = files.map(({ name }): Attachment => ({
     name: name.slice(0, MOST_NAME),
     text: '',
   }));
-  batch(() => {
-    refusal.value = '';
-    unread.value = new Set([...unread.peek(), ...places]);
-    attachments.value = [...attachments.peek(), ...places];
-  });
+  to.add(places);
   for (const [i, file] of files.entries()) {
     const place = places[i] as Attachment;
     const { text, why } = await readFile(file);
-    replaceFile(place, why === '' ? [{ name: place.name, text }] : [], why);
+    to.settle(place, why === '' ? [{ name: place.name, text }] : [], why);
   }
-}
-
-/** Adds a text that is there already, such as a passage that was found. One of the same name is there once. */
-export function attachText(name: string, text: string): void {
-  const others = attachments.peek().filter((had) => had.name !== name);
-  attachments.value = [...others, { name: name.slice(-MOST_NAME), text }];
-}
-
-export function detach(file: Attachment): void {
-  attachments.value = attachments.value.filter((had) => had !== file);
 }

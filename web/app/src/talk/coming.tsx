@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { ModelChip } from '../model/chip';
-import { toFieldIfFree, touch } from '../page/focus';
-import { Icon, IconButton } from '../page/icons';
+import { toFieldIfFree, touch } from '../ui/focus';
+import { Icon, IconButton } from '../ui/icons';
 import { t } from '../texts';
 import { draft, early } from './early';
 import { MessageField } from './field';

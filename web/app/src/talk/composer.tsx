@@ -1,61 +1,34 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { readingFacts } from '../format';
+import { readingFacts } from '../texts/format';
 import { historyTexts } from '../history/texts';
 import { ModelChip, nextName } from '../model/chip';
 import { LoadLine } from '../model/load-line';
 import { loading, model, paused } from '../model/state';
 import { canWrite } from '../model/makes';
 import { openSheet } from '../model/open';
-import { backToField, focusSoon, touch } from '../page/focus';
-import { Icon, IconButton } from '../page/icons';
-import { busy, reading, run, stop } from '../run';
+import { backToField, focusSoon, touch } from '../ui/focus';
+import { Icon, IconButton } from '../ui/icons';
+import { busy, reading, run, stop } from '../model/run';
 import { t } from '../texts';
 import { WrittenWith } from './written-with';
-import { attach, detach } from './attach';
-import {
-  contextSize,
-  countDraft,
-  larger,
-  nearlyFull,
-  outgrown,
-  takeLarger,
-  tooLong,
-  uncounted,
-  used,
-} from './context';
 import { MessageField } from './field';
 import { following, toTheEnd } from './follow';
-import { intoField, onPaste, wasPasted } from './paste';
-import {
-  answering,
-  attachments,
-  cancelEdit,
-  doing,
-  draft,
-  editing,
-  open,
-  refusal,
-  send,
-  show,
-  shown,
-  startEdit,
-  unread,
-  written,
-} from './state';
+import { backIntoField, onPaste, wasPasted } from './paste';
+import { attachFiles, fullness, talk } from './state';
 import { talkTexts } from './texts';
 
 /** The field, stuck to the window's lower edge. */
 export function Composer() {
-  const { writer, known } = open.value;
+  const { writer, known } = talk.open.value;
   return (
     <div class="field-place">
       <Water />
       <div class="field-inner">
-        {!following.value && shown.value.length > 0 && (
+        {!following.value && talk.shown.value.length > 0 && (
           <IconButton
             icon="down"
             class="secondary to-the-end"
-            label={t.value.talk.toTheEnd}
+            label={talkTexts.value.toTheEnd}
             onClick={() => {
               toTheEnd();
               backToField();
@@ -75,7 +48,7 @@ function Water() {
     <div
       class="water"
       aria-hidden="true"
-      data-running={doing.value === 'reading' || doing.value === 'writing'}
+      data-running={talk.doing.value === 'reading' || talk.doing.value === 'writing'}
     />
   );
 }
@@ -88,9 +61,9 @@ function Elsewhere() {
         type="button"
         class="secondary"
         onClick={() => {
-          const taken = open.value;
+          const taken = talk.open.value;
           void taken.takeOver().then(() => {
-            if (taken === open.value) focusSoon('#draft');
+            if (taken === talk.open.value) focusSoon('#draft');
           });
         }}
       >
@@ -101,9 +74,10 @@ function Elsewhere() {
 }
 
 function Field() {
-  const talk = talkTexts.value;
-  const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(countDraft, []);
+  const words = talkTexts.value;
+  const { field } = talk;
+  const place = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => fullness.count(), []);
   return (
     <form
       class="talk-field"
@@ -114,48 +88,49 @@ function Field() {
         backToField();
       }}
     >
-      {editing.value !== null && (
+      {field.editing.value !== null && (
         <div class="editing">
-          <p>{talk.editing}</p>
+          <p>{words.editing}</p>
           <button
             type="button"
             class="quiet"
             onClick={() => {
-              cancelEdit();
+              field.cancelEdit();
               backToField();
             }}
           >
-            {talk.cancelEdit}
+            {words.cancelEdit}
           </button>
         </div>
       )}
-      {attachments.value.length > 0 && (
+      {field.attachments.value.length > 0 && (
         <ul class="attachments">
-          {attachments.value.map((file, i) => (
+          {field.attachments.value.map((file, i) => (
             <li key={i}>
               <span>
-                {unread.value.has(file)
-                  ? talk.attaching(file.name)
-                  : talk.attached(file.name, file.text.length)}
+                {field.unread.value.has(file)
+                  ? words.attaching(file.name)
+                  : words.attached(file.name, file.text.length)}
               </span>
               {wasPasted(file) && (
                 <button
                   type="button"
                   class="link"
-                  aria-label={talk.pastedBackLabel(file.name)}
+                  aria-label={words.pastedBackLabel(file.name)}
                   onClick={() => {
-                    intoField(file, field.current?.selectionStart ?? draft.value.length);
+                    const caret = place.current?.selectionStart ?? field.draft.value.length;
+                    backIntoField(field, file, caret);
                     backToField();
                   }}
                 >
-                  {talk.pastedBack}
+                  {words.pastedBack}
                 </button>
               )}
               <IconButton
                 icon="close"
-                label={talk.removeAttachment(file.name)}
+                label={words.removeAttachment(file.name)}
                 onClick={() => {
-                  detach(file);
+                  field.remove(file);
                   backToField();
                 }}
               />
@@ -163,14 +138,14 @@ function Field() {
           ))}
         </ul>
       )}
-      {refusal.value !== '' && (
+      {field.refusal.value !== '' && (
         <p class="hint wrong" role="alert">
-          {refusal}
+          {field.refusal}
         </p>
       )}
       <WrittenWith />
       <Fullness />
-      <MessageField field={field} onKeyDown={onKey} onPaste={onPaste} />
+      <MessageField field={place} onKeyDown={onKey} onPaste={(event) => onPaste(field, event)} />
       <div class="field-row">
         <Attach />
         <ModelChip />
@@ -183,11 +158,15 @@ function Field() {
 
 /** What doesn't fit, and what can be done about it. */
 function Fullness() {
-  const talk = talkTexts.value;
-  const [over, outgrows, more] = [tooLong.value, outgrown.value, larger.value];
+  const words = talkTexts.value;
+  const [over, outgrows, more] = [
+    fullness.tooLong.value,
+    fullness.outgrown.value,
+    fullness.larger.value,
+  ];
   if (over === 0 && outgrows === 0)
-    return nearlyFull.value ? <p class="hint">{talk.nearlyFull}</p> : null;
-  const act = attachments.value.length > 0 ? talk.removeFile : talk.shorten;
+    return fullness.nearlyFull.value ? <p class="hint">{words.nearlyFull}</p> : null;
+  const act = talk.field.attachments.value.length > 0 ? words.removeFile : words.shorten;
   return (
     <div class="fullness">
       <p
@@ -195,7 +174,9 @@ function Fullness() {
         class={over > 0 ? 'hint wrong' : 'hint'}
         role={over > 0 ? 'alert' : 'status'}
       >
-        {over > 0 ? talk.messageTooLong(over, contextSize.value) : talk.outgrown(outgrows)}
+        {over > 0
+          ? words.messageTooLong(over, fullness.contextSize.value)
+          : words.outgrown(outgrows)}
         {over > 0 && more === null && ` ${act}`}
       </p>
       {more !== null && (
@@ -204,11 +185,11 @@ function Fullness() {
           class="secondary"
           disabled={loading.value !== null || busy.value}
           onClick={() => {
-            takeLarger();
+            fullness.takeLarger();
             backToField();
           }}
         >
-          {talk.largerContext(more.size, more.more)}
+          {words.largerContext(more.size, more.more)}
         </button>
       )}
     </div>
@@ -216,27 +197,27 @@ function Fullness() {
 }
 
 /** Whether what is in the field can't be sent as it is, or isn't known to fit yet. */
-const waits = (): boolean => tooLong.value > 0 || uncounted.value;
+const waits = (): boolean => fullness.tooLong.value > 0 || fullness.uncounted.value;
 
 function sendIt(): void {
   if (waits()) return;
   // A keyboard on the screen would cover the answer.
   if (touch.matches) document.getElementById('draft')?.blur();
-  send();
+  talk.send();
 }
 
 function onKey(event: KeyboardEvent): void {
   if (event.key === 'Enter' && !event.shiftKey && !touch.matches) {
     event.preventDefault();
     if (!busy.value) sendIt();
-  } else if (event.key === 'Escape' && editing.value !== null && !busy.value) {
+  } else if (event.key === 'Escape' && talk.field.editing.value !== null && !busy.value) {
     event.preventDefault();
-    cancelEdit();
-  } else if (event.key === 'ArrowUp' && draft.value === '' && !busy.value) {
-    const mine = shown.value.findLast(({ role }) => role === 'user');
+    talk.field.cancelEdit();
+  } else if (event.key === 'ArrowUp' && talk.field.draft.value === '' && !busy.value) {
+    const mine = talk.shown.value.findLast(({ role }) => role === 'user');
     if (mine === undefined) return;
     event.preventDefault();
-    startEdit(mine);
+    talk.field.startEdit(mine);
   }
 }
 
@@ -252,7 +233,7 @@ function Attach() {
         onChange={(event) => {
           const files = [...(event.currentTarget.files ?? [])];
           event.currentTarget.value = '';
-          void attach(files);
+          void attachFiles(files);
         }}
       />
       <IconButton
@@ -266,13 +247,12 @@ function Attach() {
 
 /** What is going on, or how full the context is. */
 function Facts() {
-  const { talk } = t.value;
-  const now = answering.value;
-  if (now !== null && now.in === open.value) {
+  const words = talkTexts.value;
+  const now = talk.answering.value;
+  if (now !== null && now.in === talk.open.value) {
     if (run.value === 'waiting') {
-      const words = talkTexts.value;
       const name = nextName();
-      const why = name === null ? talk.waitsForModel : words.waitsFor(name);
+      const why = name === null ? words.waitsForModel : words.waitsFor(name);
       return (
         <p class="field-facts">
           {loading.value === null && paused.value !== null ? words.waitsPaused : why}
@@ -283,17 +263,19 @@ function Facts() {
       const seconds = (performance.now() - (now.first ?? now.since)) / 1000;
       // The first token's time is not part of the rate.
       const rate = seconds > 0.2 ? (now.tokens.value - 1) / seconds : 0;
-      return <p class="field-facts number">{talk.writes(now.tokens.value, rate)}</p>;
+      return <p class="field-facts number">{words.writes(now.tokens.value, rate)}</p>;
     }
     const facts = reading.value === null ? null : readingFacts(reading.value).join(' · ');
-    return <p class="field-facts number">{facts === null ? talk.reads : talk.readsFacts(facts)}</p>;
+    return (
+      <p class="field-facts number">{facts === null ? words.reads : words.readsFacts(facts)}</p>
+    );
   }
   if (now !== null) {
     return (
       <p class="field-facts">
-        {talk.elsewhere}{' '}
-        <button type="button" class="link" onClick={() => show(now.in)}>
-          {talk.showIt}
+        {words.elsewhere}{' '}
+        <button type="button" class="link" onClick={() => talk.show(now.in)}>
+          {words.showIt}
         </button>
       </p>
     );
@@ -301,27 +283,28 @@ function Facts() {
   if (!canWrite.value) {
     return (
       <p class="field-facts">
-        {model.value === null ? talk.noModel : talkTexts.value.noChatModel}{' '}
+        {model.value === null ? words.noModel : words.noChatModel}{' '}
         <button type="button" class="link" onClick={() => openSheet()}>
-          {talk.chooseModel}
+          {words.chooseModel}
         </button>
       </p>
     );
   }
-  if (contextSize.value === 0 || used.value === 0) return <p class="field-facts" />;
+  if (fullness.contextSize.value === 0 || fullness.used.value === 0)
+    return <p class="field-facts" />;
   return (
-    <p class="field-facts number" data-nearly-full={nearlyFull.value}>
-      <span class="sr-only">{talk.contextLabel}: </span>
-      {talk.context(used.value, contextSize.value)}
+    <p class="field-facts number" data-nearly-full={fullness.nearlyFull.value}>
+      <span class="sr-only">{t.value.page.named(words.contextLabel, '')}</span>
+      {words.context(fullness.used.value, fullness.contextSize.value)}
     </p>
   );
 }
 
 function SendButton() {
-  const talk = talkTexts.value;
+  const words = talkTexts.value;
   const stops = busy.value;
-  const label = stops ? talk.stop : talk.send;
-  const why = !stops && tooLong.value > 0 ? 'fullness' : undefined;
+  const label = stops ? words.stop : words.send;
+  const why = !stops && fullness.tooLong.value > 0 ? 'fullness' : undefined;
   return (
     <button
       type="submit"
@@ -329,8 +312,10 @@ function SendButton() {
       data-stops={stops}
       aria-label={label}
       aria-describedby={why}
-      title={!stops && uncounted.value ? talk.counting : label}
-      disabled={stops ? run.value === 'stopping' : !written.value || !canWrite.value || waits()}
+      title={!stops && fullness.uncounted.value ? words.counting : label}
+      disabled={
+        stops ? run.value === 'stopping' : !talk.field.written.value || !canWrite.value || waits()
+      }
     >
       <Icon name={stops ? 'stop' : 'up'} />
     </button>

@@ -7,6 +7,9 @@ export interface Draft {
   attachments: Attachment[];
 }
 
+/** Characters of a file's name. */
+export const MOST_NAME = 200;
+
 export const NOTHING: Draft = { text: '', attachments: [] };
 
 /** What is in a field. */

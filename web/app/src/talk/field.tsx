@@ -1,12 +1,17 @@
 import type { Ref } from 'preact';
-import { isComposing } from '../page/focus';
+import { isComposing, touch } from '../ui/focus';
 import { t } from '../texts';
 import { draft } from './early';
 
 interface Props {
   field?: Ref<HTMLTextAreaElement>;
   onKeyDown(event: KeyboardEvent): void;
-  onPaste?(event: ClipboardEvent): void;
+  onPaste?: (event: ClipboardEvent) => void;
+}
+
+/** To the message's field: the button that was pressed goes away. */
+export function focusField(): void {
+  if (!touch.matches) document.getElementById('draft')?.focus({ preventScroll: true });
 }
 
 /** The message's field, before and after the conversation's script has come. */

@@ -1,28 +1,18 @@
 import { useLayoutEffect } from 'preact/hooks';
-import { bytes, ofWhole } from '../format';
-import { doing, factsOf } from '../model/load';
-import { LoadButtons, PausedButtons, usePart } from '../model/load-buttons';
 import { does } from '../model/makes';
-import { nameOf } from '../model/name';
 import { OpenButton, Terms, factsInWords } from '../model/offered';
 import { openSheet, sheetOpen } from '../model/open';
 import { front, shelf, type Offered } from '../model/shelf';
 import { addressOf } from '../model/source';
-import {
-  loading,
-  model,
-  paused,
-  problem,
-  shownName,
-  type Loading,
-  type Paused,
-} from '../model/state';
-import { touch } from '../page/focus';
-import { Problem, problemInCard } from '../page/problem';
-import { fetchWriting } from '../page/parts';
-import { chooseView, chosenView } from '../page/view';
-import { busy } from '../run';
-import { language, t } from '../texts';
+import { loading, model, paused, problem, shownName } from '../model/state';
+import { Problem, problemInCard } from '../model/problem';
+import { writingParts } from '../writing/parts';
+import { chooseView, chosenView } from '../ui/view';
+import { busy } from '../model/run';
+import { t } from '../texts';
+import { focusField } from './field';
+import { FirstComing, FirstPaused } from './first-coming';
+import { goodForInWords } from '../model/shelf-words';
 
 /** While there is no chat model: the one that suits this device, how far its download is, or why there is none. */
 export function FirstModel() {
@@ -42,9 +32,9 @@ export function FirstModel() {
     <section class="first-model" aria-label={t.value.talk.first.label}>
       {!sheetOpen.value && <Problem />}
       {problem.value !== null ? null : comes ? (
-        <Coming {...current} />
+        <FirstComing {...current} />
       ) : stopped !== null ? (
-        <Put {...stopped} />
+        <FirstPaused {...stopped} />
       ) : suits !== null ? (
         <Recommended {...suits} />
       ) : (
@@ -61,7 +51,7 @@ function Recommended(of: Offered) {
       <div class="first-about">
         <p class="first-label">{first.label}</p>
         <p class="first-name">{of.model.name}</p>
-        <p class="good-for">{of.model.goodFor[language.value]}</p>
+        <p class="good-for">{goodForInWords(of.model)}</p>
         <p class="first-facts">{factsInWords(of)}</p>
         <Terms {...of} />
       </div>
@@ -76,11 +66,6 @@ function Recommended(of: Offered) {
   );
 }
 
-/** The button goes away. */
-function focusField(): void {
-  if (!touch.matches) document.getElementById('draft')?.focus({ preventScroll: true });
-}
-
 /** The site offers none. */
 function Nothing() {
   return (
@@ -92,43 +77,6 @@ function Nothing() {
       </div>
       <Here />
     </>
-  );
-}
-
-function Coming(current: Loading) {
-  const { first } = t.value.talk;
-  const { loaded = 0, total = 0 } = current.progress ?? {};
-  const { amount, left, note, waiting } = factsOf(current.progress);
-  return (
-    <div class="first-coming">
-      <p class="first-label">{first.coming}</p>
-      <p class="first-name">{nameOf(current.source, current.info)}</p>
-      <progress aria-label={doing(current)} {...(total > 0 ? { max: total, value: loaded } : {})} />
-      <p class="first-facts">{[amount, left, note, waiting].filter(Boolean).join(' · ')}</p>
-      <p>{first.typeMeanwhile}</p>
-      {!current.back && <LoadButtons />}
-    </div>
-  );
-}
-
-/** A download that is paused. */
-function Put({ source, progress }: Paused) {
-  const { first } = t.value.talk;
-  const words = t.value.model.load;
-  const part = usePart(source);
-  const { loaded = 0, total = 0 } = progress ?? {};
-  const [came, whole] = part == null ? [loaded, total] : [part.stored, part.bytes];
-  return (
-    <div class="first-coming">
-      <p class="first-label">{first.paused}</p>
-      <p class="first-name">{nameOf(source)}</p>
-      <progress aria-label={words.paused(nameOf(source))} max={whole || 1} value={came} />
-      <p class="first-facts">
-        {part === null ? words.nothingKept : ofWhole(bytes(came), bytes(whole))}
-      </p>
-      <p>{words.anotherDay}</p>
-      <PausedButtons source={source} then={focusField} />
-    </div>
   );
 }
 
@@ -162,8 +110,10 @@ function Story() {
         class="link"
         onClick={() => {
           chosenView.value = 'write';
-          void fetchWriting().then((room) => {
-            if (!busy.value && model.value?.source.kind === 'bundled') room?.write();
+          void writingParts.fetch().then((room) => {
+            // While it comes, the text waits for it.
+            const { source } = model.value ?? loading.value ?? {};
+            if (!busy.value && source?.kind === 'bundled') room?.write();
           });
         }}
       >

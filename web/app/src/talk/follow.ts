@@ -1,7 +1,7 @@
 // Keeps the end of the conversation in view. The field is stuck to the window's lower edge, so the end is in view when the
 // page is at its end.
 import { effect } from '@preact/signals';
-import { Follower } from '../page/follow';
+import { Follower } from '../ui/follow';
 
 /** If the reader scrolls down to within this distance of the end, the page follows again. */
 const NEAR_PX = 48;

@@ -2,34 +2,34 @@ import { useEffect } from 'preact/hooks';
 import type { Message } from '../history/tree';
 import { nextName } from '../model/chip';
 import { nameOf } from '../model/name';
-import { OpenButton, Terms } from '../model/offered';
 import { openSheet } from '../model/open';
-import { fetchShelf, front, shelf } from '../model/shelf';
-import { loading, model, open, paused, shownName, sought } from '../model/state';
-import { backToField } from '../page/focus';
+import { arriving, model, open, paused, shownName, sought } from '../model/state';
+import { backToField } from '../ui/focus';
 import { t } from '../texts';
 import { tellsStories } from './ask';
-import { again, answer, answering, sendable } from './state';
+import { cardParts } from './card-parts';
+import { talk } from './state';
 import { talkTexts } from './texts';
 
 /** Below the last message: that nobody has answered it yet, or only a model that tells stories; and what can answer it. */
 export function NextAnswer({ last }: { last: Message | undefined }) {
   const asked = last?.role === 'user';
   const stories = tellsStories(model.value);
-  const coming = sought.value !== null || loading.value?.shown === false;
+  const coming = sought.value !== null || arriving.value;
   const put = coming ? null : paused.value;
   const offers = stories && !coming && put === null;
   useEffect(() => {
-    if (offers) void fetchShelf();
+    if (offers) void cardParts.fetch().then((all) => all?.fetchShelf());
   }, [offers]);
-  if (last === undefined || answering.value !== null) return null;
+  if (last === undefined || talk.answering.value !== null) return null;
   if (!asked && (!stories || last.role !== 'assistant')) return null;
   const { chooseModel } = t.value.talk;
   const words = talkTexts.value;
-  const offered = offers ? front.value : null;
+  const card = offers ? cardParts.all.value : null;
+  const offered = card?.front.value ?? null;
   const act = (): void => {
-    if (asked) answer();
-    else again(last.id);
+    if (asked) talk.answer();
+    else talk.again(last.id);
     backToField();
   };
   return (
@@ -43,7 +43,7 @@ export function NextAnswer({ last }: { last: Message | undefined }) {
           .filter(Boolean)
           .join(' ')}
       </p>
-      {offered !== null && <Terms {...offered} />}
+      {card !== null && offered !== null && <card.Terms {...offered} />}
       <div class="buttons">
         {put !== null && (
           <Act
@@ -54,8 +54,8 @@ export function NextAnswer({ last }: { last: Message | undefined }) {
             }}
           />
         )}
-        {offered !== null && <OpenButton of={offered} primary then={act} />}
-        {offers && shelf.value !== null && offered === null && (
+        {card !== null && offered !== null && <card.OpenButton of={offered} primary then={act} />}
+        {card !== null && card.shelf.value !== null && offered === null && (
           <Act label={chooseModel} act={() => openSheet()} />
         )}
         {(asked || coming) && <Act label={labelOf(coming, stories)} act={act} />}
@@ -76,7 +76,7 @@ function labelOf(coming: boolean, stories: boolean): string {
 
 function Act({ label, act }: { label: string; act(): void }) {
   return (
-    <button type="button" class="secondary" disabled={!sendable.value} onClick={act}>
+    <button type="button" class="secondary" disabled={!talk.sendable.value} onClick={act}>
       {label}
     </button>
   );

@@ -1,5 +1,6 @@
 // What the model is asked: the messages of the branch that is shown, as the library takes them.
 import type { ChatMessage } from '@sluice/engine';
+import { reasoningOf, textOf, withMore, type Parts } from '../history/parts';
 import type { Attachment, Conversation, Message } from '../history/tree';
 import { path } from '../history/tree';
 
@@ -10,12 +11,9 @@ function fenced({ name, text }: Attachment): string {
   return `${name}:\n${fence}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
 }
 
-/** A message's text with the files that went with it. */
-export function contentOf({
-  content,
-  attachments,
-}: Pick<Message, 'content' | 'attachments'>): string {
-  return [...attachments.map(fenced), content].filter((part) => part !== '').join('\n\n');
+/** A text with the files that go with it. */
+export function contentOf(text: string, attachments: readonly Attachment[]): string {
+  return [...attachments.map(fenced), text].filter((one) => one !== '').join('\n\n');
 }
 
 /** The messages up to the leaf. An answer that has no text is left out: templates expect one. */
@@ -24,8 +22,32 @@ export function messagesOf(conversation: Conversation): ChatMessage[] {
   const system = conversation.system.trim();
   if (system !== '') messages.push({ role: 'system', content: system });
   for (const message of path(conversation)) {
-    const content = contentOf(message);
+    // What a model thought for an answer is for that answer alone.
+    const content = contentOf(textOf(message), message.attachments);
     if (content !== '') messages.push({ role: message.role, content });
   }
   return messages;
+}
+
+/** What templates take as the last message, in the middle of which the model goes on; none: there is nothing to go on with. */
+export function messagesToGoOnWith(message: Message): ChatMessage[] {
+  const [content, reasoning] = [textOf(message), reasoningOf(message)];
+  if (content === '' && reasoning === '') return [];
+  if (content === '') return [{ role: 'assistant', content: `<think>\n${reasoning.trimEnd()}` }];
+  if (reasoning === '') return [{ role: 'assistant', content }];
+  return [{ role: 'assistant', content, reasoning_content: reasoning }];
+}
+
+/**
+ * An answer's parts as they are when it goes on. Space at the end is for the model to write: templates may leave it out. But
+ * the library trims what reasoning begins with.
+ */
+export function partsToGoOnWith({ parts }: Message): Parts {
+  const trimmed = parts
+    .map(({ part, text }, i) => ({
+      part,
+      text: part === 'reasoning' || i === parts.length - 1 ? text.trimEnd() : text,
+    }))
+    .filter(({ text }) => text !== '');
+  return trimmed.at(-1)?.part === 'reasoning' ? withMore(trimmed, 'reasoning', ' ') : trimmed;
 }

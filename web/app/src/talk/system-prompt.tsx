@@ -1,25 +1,25 @@
 import { useSignal } from '@preact/signals';
-import { announcement } from '../announce';
+import { announcement } from '../ui/announce';
 import { MOST_TITLE } from '../history/tree';
-import { focusSoon } from '../page/focus';
-import { IconButton } from '../page/icons';
+import { focusSoon } from '../ui/focus';
+import { IconButton } from '../ui/icons';
 import { MAX_SYSTEM, prompts, removePrompt, savePrompt } from './prompts';
-import { open } from './state';
+import { talk } from './state';
 import { talkTexts } from './texts';
 
 /** The system prompt of the conversation, folded. */
 export function SystemPrompt() {
-  const { tree, writer } = open.value;
-  const talk = talkTexts.value;
+  const { tree, writer } = talk.open.value;
+  const words = talkTexts.value;
   const { system } = tree.value;
   return (
     <details class="system">
       <summary>
-        {talk.system}
+        {words.system}
         {system !== '' && <span class="system-text">{system.slice(0, 200)}</span>}
       </summary>
       <textarea
-        aria-label={talk.system}
+        aria-label={words.system}
         aria-describedby="system-note"
         rows={3}
         maxLength={MAX_SYSTEM}
@@ -30,7 +30,7 @@ export function SystemPrompt() {
         }}
       />
       <p class="hint" id="system-note">
-        {talk.systemNote}
+        {words.systemNote}
       </p>
       <Saved />
     </details>
@@ -39,14 +39,14 @@ export function SystemPrompt() {
 
 /** The prompts that are saved on this device, and the way to save this one. */
 function Saved() {
-  const { tree, writer } = open.value;
-  const talk = talkTexts.value;
+  const { tree, writer } = talk.open.value;
+  const words = talkTexts.value;
   const name = useSignal('');
   const { system } = tree.value;
   return (
     <>
       {prompts.value.length > 0 && (
-        <ul class="prompts" aria-label={talk.savedPrompts}>
+        <ul class="prompts" aria-label={words.savedPrompts}>
           {prompts.value.map((one) => (
             <li key={one.name}>
               <button
@@ -63,7 +63,7 @@ function Saved() {
               </button>
               <IconButton
                 icon="close"
-                label={talk.removePrompt(one.name)}
+                label={words.removePrompt(one.name)}
                 onClick={() => {
                   removePrompt(one.name);
                   focusSoon('.prompts button', '.system textarea');
@@ -78,14 +78,14 @@ function Saved() {
         onSubmit={(event) => {
           event.preventDefault();
           savePrompt(name.value, system);
-          announcement.value = talk.promptSaved(name.value.trim());
+          announcement.value = words.promptSaved(name.value.trim());
           name.value = '';
         }}
       >
         <input
           type="text"
-          aria-label={talk.promptName}
-          placeholder={talk.promptName}
+          aria-label={words.promptName}
+          placeholder={words.promptName}
           maxLength={MOST_TITLE}
           value={name}
           onInput={(event) => {
@@ -97,7 +97,7 @@ function Saved() {
           class="secondary"
           disabled={system.trim() === '' || name.value.trim() === ''}
         >
-          {talk.savePrompt}
+          {words.savePrompt}
         </button>
       </form>
     </>

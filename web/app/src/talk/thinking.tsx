@@ -1,24 +1,27 @@
-import { useComputed } from '@preact/signals';
-import { milliseconds } from '../format';
-import type { Message } from '../history/tree';
+import type { ReadonlySignal } from '@preact/signals';
 import { Markdown } from '../markdown/component';
-import { t } from '../texts';
-import type { Answering } from './state';
+import { milliseconds } from '../texts/format';
+import type { Answering } from './answering';
+import { talkTexts } from './texts';
 
-/** What the model thought before its answer, folded. `now`: it is being written. */
-export function Thinking({ message, now }: { message: Message; now: Answering | null }) {
-  const has = useComputed(() => (now === null ? message.reasoning : now.reasoning.value) !== '');
-  const answers = useComputed(() => now === null || now.content.value !== '');
-  if (!(now === null ? message.reasoning !== '' : has.value)) return null;
-  const { talk } = t.value;
-  const done = now === null || answers.value;
+interface Props {
+  text: ReadonlySignal<string> | string;
+  /** The answer that is being written; null: it is not this one. */
+  now: Answering | null;
+  /** It still thinks. */
+  live: boolean;
+}
+
+/** What the model thought before it went on, folded. */
+export function Thinking({ text, now, live }: Props) {
+  const words = talkTexts.value;
   const time = now?.thought == null ? null : milliseconds(now.thought - now.since);
   return (
-    <details class="thinking" data-live={!done}>
+    <details class="thinking" data-live={live}>
       <summary>
-        {!done ? talk.thinking : time === null ? talk.thoughts : talk.thought(time)}
+        {live ? words.thinking : time === null ? words.thoughts : words.thought(time)}
       </summary>
-      <Markdown text={now === null ? message.reasoning : now.reasoning} live={!done} />
+      <Markdown text={text} live={live} />
     </details>
   );
 }

@@ -1,12 +1,11 @@
 import { useSignalEffect } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { Problem } from '../page/problem';
+import { Problem } from '../model/problem';
 import { t } from '../texts';
 import { follow, toTheEnd } from './follow';
 import { MessageView } from './message';
 import { NextAnswer } from './next-answer';
-import { answering, failure, open, shown } from './state';
-import { spoken } from './speak';
+import { talk } from './state';
 
 /** The messages of the branch that is shown. */
 export function Thread() {
@@ -14,15 +13,15 @@ export function Thread() {
   useLayoutEffect(() => (list.current === null ? undefined : follow(list.current)), []);
   // Another conversation is shown from its end on, and an answer is followed from its beginning.
   useSignalEffect(() => {
-    void open.value;
-    spoken.value = '';
-    if (shown.peek().length > 0) requestAnimationFrame(toTheEnd);
+    void talk.open.value;
+    talk.spoken.value = '';
+    if (talk.shown.peek().length > 0) requestAnimationFrame(toTheEnd);
   });
   useSignalEffect(() => {
     // Where an answer ends, the reader stays.
-    if (answering.value?.in === open.peek()) requestAnimationFrame(toTheEnd);
+    if (talk.answering.value?.in === talk.open.peek()) requestAnimationFrame(toTheEnd);
   });
-  const messages = shown.value;
+  const messages = talk.shown.value;
   const last = messages.at(-1);
   return (
     <>
@@ -33,10 +32,10 @@ export function Thread() {
       </ol>
       <NextAnswer last={last} />
       <div class="failure">
-        <Problem of={failure} />
+        <Problem of={talk.failure} />
       </div>
       <p class="sr-only" role="log" aria-live="polite">
-        {spoken}
+        {talk.spoken}
       </p>
     </>
   );

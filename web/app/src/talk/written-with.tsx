@@ -1,31 +1,32 @@
+import { addressFacts } from '@sluice/engine';
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { isRef } from '../model/choice';
-import { fileOf, hostOf, refOf } from '../model/source';
+import { fileOf, refOf } from '../model/source';
 import { nameByRef } from '../model/name';
-import { loading, model, modelName, shownName } from '../model/state';
-import { backToField } from '../page/focus';
-import { parts } from '../page/parts';
-import { conversation, goOnWith, open, answering } from './state';
+import { arriving, model, modelName, shownName } from '../model/state';
+import { backToField } from '../ui/focus';
+import { modelParts } from '../model/parts';
+import { talk } from './state';
 import { talkTexts } from './texts';
 
 /** A conversation that was written with another model than the one in use says so: never silently another one. */
 export function WrittenWith() {
   const away = useSignal(false);
   useSignalEffect(() => {
-    const { from } = conversation.value;
+    const { from } = talk.conversation.value;
     // What is kept may have changed with it.
     void model.value;
     away.value = false;
     if (from === null || !isRef(from)) return;
-    void parts.value?.isHere(from).then((here) => {
-      if (conversation.peek().from === from) away.value = !here;
+    void modelParts.all.value?.isHere(from).then((here) => {
+      if (talk.conversation.peek().from === from) away.value = !here;
     });
   });
-  const { from, model: name, leaf } = conversation.value;
+  const { from, model: name, leaf } = talk.conversation.value;
   const current = model.value;
   // While another one is on its way, that is what the reader has chosen.
-  if (current === null || (loading.value !== null && !loading.value.shown)) return null;
-  if (answering.value?.in === open.value) return null;
+  if (current === null || arriving.value) return null;
+  if (talk.answeringHere.value !== null) return null;
   if (from === null || name === null || leaf === null) return null;
   const here = refOf(current.source);
   // The same address may lead to another model by now.
@@ -41,14 +42,14 @@ export function WrittenWith() {
           type="button"
           class="link"
           onClick={() => {
-            void parts.peek()?.openByRef({ name, ref: from });
+            void modelParts.all.peek()?.openByRef({ name, ref: from });
             backToField();
           }}
         >
           {!away.value
             ? words.loadIt
             : file === null
-              ? words.loadFrom(hostOf(from))
+              ? words.loadFrom(addressFacts(from).host)
               : words.findIt(file)}
         </button>
       )}
@@ -56,7 +57,7 @@ export function WrittenWith() {
         type="button"
         class="link"
         onClick={() => {
-          goOnWith(open.value, modelName(current), here);
+          talk.goOnWith(talk.open.value, modelName(current), here);
           backToField();
         }}
       >

@@ -1,20 +1,22 @@
-// The texts that the page begins with, in its language. en/ and de/ have a file for each room; a room's texts come with it.
+// The texts that the page begins with, in its language. en/ has a file for each room; a room's texts come with it.
 import { computed } from '@preact/signals';
-import { model } from './en/model';
-import { page } from './en/page';
-import { settings } from './en/settings';
-import { talk } from './en/talk';
+import { model as englishModel } from './en/model';
+import { page as englishPage } from './en/page';
+import { settings as englishSettings } from './en/settings';
+import { talk as englishTalk } from './en/talk';
 import { inLanguage } from './language';
 
 export { LANGUAGES, browserLanguage, chosenLanguage, language, type Language } from './language';
 
-const rooms = {
-  ...{ model: inLanguage('model', model), page: inLanguage('page', page) },
-  ...{ settings: inLanguage('settings', settings), talk: inLanguage('talk', talk) },
-};
+const model = inLanguage('model', englishModel);
+const page = inLanguage('page', englishPage);
+const settings = inLanguage('settings', englishSettings);
+const talk = inLanguage('talk', englishTalk);
 
 /** `t.value.talk.send` */
 export const t = computed(() => ({
-  ...{ model: rooms.model.value, page: rooms.page.value },
-  ...{ settings: rooms.settings.value, talk: rooms.talk.value },
+  model: model.value,
+  page: page.value,
+  settings: settings.value,
+  talk: talk.value,
 }));

@@ -1,20 +1,31 @@
-// The language that the page speaks. English comes with the page; German is a script of its own, so that nobody loads both.
+// The language that the page speaks. English comes with the page. Each other language is a file in languages/, which becomes
+// a script of its own: it is fetched when a reader wants it. The file's name is the language's tag.
 import { computed, effect, signal, type ReadonlySignal } from '@preact/signals';
+import type { Texts } from './texts';
 
-export type Language = 'en' | 'de';
-export const LANGUAGES: readonly Language[] = ['en', 'de'];
-type German = typeof import('./de');
+/** A language's tag in small letters, such as 'en', 'de', 'pt-br'. */
+export type Language = string;
 
-/** The first of the browser's languages that the page knows; English otherwise. */
+/** English stands in for all others. */
+const ENGLISH: Language = 'en';
+const files = new Map(
+  Object.entries(import.meta.glob<Texts>('./languages/*.ts', { import: 'texts' })).map(
+    ([path, fetch]) => [path.replace(/^.*\/|\.ts$/g, ''), fetch],
+  ),
+);
+export const LANGUAGES: readonly Language[] = [ENGLISH, ...files.keys()];
+
+/** The first of the browser's languages that the page knows, such as 'de' for 'de-AT'; English otherwise. */
 export function browserLanguage(
   // The tests run where there is no browser.
   wanted: readonly string[] = globalThis.navigator?.languages ?? [],
 ): Language {
   for (const tag of wanted) {
-    const found = LANGUAGES.find((known) => tag.toLowerCase().split('-')[0] === known);
-    if (found !== undefined) return found;
+    let part = tag.toLowerCase();
+    for (; part !== ''; part = part.replace(/-?[^-]*$/, ''))
+      if (LANGUAGES.includes(part)) return part;
   }
-  return 'en';
+  return ENGLISH;
 }
 
 const byBrowser = signal(browserLanguage());
@@ -25,34 +36,41 @@ globalThis.addEventListener?.('languagechange', () => {
 /** The reader's choice; null: by the browser. */
 export const chosenLanguage = signal<Language | null>(null);
 const wanted = computed<Language>(() => chosenLanguage.value ?? byBrowser.value);
-/** Null until its script has come. */
-const german = signal<German | null>(null);
-/** The page's language: the one that is wanted, as soon as its texts are there. */
-export const language = computed<Language>(() =>
-  wanted.value === 'de' && german.value !== null ? 'de' : 'en',
-);
+/** The texts that have come. */
+export const come = signal<ReadonlyMap<Language, Texts>>(new Map());
+const spoken = signal<Language>(ENGLISH);
+effect(() => {
+  if (wanted.value === ENGLISH || come.value.has(wanted.value)) spoken.value = wanted.value;
+});
+/** The page's language: the one that is wanted, as soon as its texts are there. Until then it stays what it was. */
+export const language: ReadonlySignal<Language> = spoken;
 
 /** The texts of one room in the page's language. */
-export function inLanguage<Room extends keyof German>(
+export function inLanguage<Room extends keyof Texts>(
   room: Room,
-  english: German[Room],
-): ReadonlySignal<German[Room]> {
-  return computed(() => (language.value === 'de' ? german.value?.[room] : undefined) ?? english);
+  english: Texts[Room],
+): ReadonlySignal<Texts[Room]> {
+  return computed(() => come.value.get(language.value)?.[room] ?? english);
 }
 
-export async function fetchGerman(): Promise<void> {
+/** Fetches a language's texts; English needs none. Never rejects. */
+export async function fetchLanguage(tag: Language): Promise<void> {
+  if (come.peek().has(tag)) return;
   try {
-    german.value ??= await import('./de');
+    const texts = await files.get(tag)?.();
+    if (texts !== undefined) come.value = new Map([...come.peek(), [tag, texts]]);
   } catch (error) {
-    // The network is gone: the page speaks English, and tries again when it is asked to.
+    // The network is gone: the page speaks as before, and tries again when it is asked to.
     console.error(error);
   }
 }
 
 /** Fetches the texts of each language that is wanted from now on. Resolves when those of the first one are there. */
 export function startLanguage(): Promise<void> {
+  let first: Promise<void> | undefined;
   effect(() => {
-    if (wanted.value === 'de') void fetchGerman();
+    const coming = fetchLanguage(wanted.value);
+    first ??= coming;
   });
-  return wanted.peek() === 'de' ? fetchGerman() : Promise.resolve();
+  return first ?? Promise.resolve();
 }

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { digits, readingFacts, tokens } from '../format';
+import { digits, readingFacts, tokens } from '../texts/format';
 import { stats } from '../model/state';
-import { reading, run, stop } from '../run';
+import { reading, run, stop } from '../model/run';
 import { following, toTheEnd } from './follow';
-import { writingNow, written } from './state';
+import { writing } from './state';
 import { writingTexts } from './texts';
 
 /** The progress of a text, Stop, and "To the end", shown while Write's place or the end of the text is out of view. */
@@ -23,7 +23,9 @@ export function Bar() {
     observer.observe(actions);
     return () => observer.disconnect();
   }, []);
-  return writingNow.value && (!composerSeen.value || !following.value) ? <ShownBar /> : null;
+  return writing.writingNow.value && (!composerSeen.value || !following.value) ? (
+    <ShownBar />
+  ) : null;
 }
 
 function ShownBar() {
@@ -55,7 +57,7 @@ function ShownBar() {
 
 /** What came so far, and how fast. */
 export function progressInWords(): string {
-  const amount = tokens(written.value?.tokens ?? 0);
+  const amount = tokens(writing.written.value?.tokens ?? 0);
   const rate = stats.value?.tokensPerSecond ?? 0;
   return rate > 0 ? writingTexts.value.tokensAt(amount, digits(rate)) : amount;
 }

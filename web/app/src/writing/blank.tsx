@@ -1,11 +1,9 @@
 import { model, modelName } from '../model/state';
-import { canWrite } from '../model/makes';
+import { canTalk, canWrite } from '../model/makes';
 import { openSheet } from '../model/open';
-import { canTalk } from '../page/view';
-import { busy } from '../run';
-import { language } from '../texts';
-import { OPENINGS, STORIES } from './openings';
-import { prompt, write } from './state';
+import { busy } from '../model/run';
+import { STORIES } from './openings';
+import { writing } from './state';
 import { writingTexts } from './texts';
 
 /** Whether the model knows nothing but English stories. */
@@ -18,7 +16,7 @@ function tellsStories(): boolean {
 export function Blank() {
   const words = writingTexts.value;
   const stories = tellsStories();
-  const openings = stories ? STORIES : OPENINGS[language.value];
+  const openings = stories ? STORIES : words.beginnings;
   return (
     <div class="blank">
       <p class="empty">{words.empty}</p>
@@ -34,12 +32,12 @@ export function Blank() {
               lang={stories ? 'en' : undefined}
               disabled={!canWrite.value || busy.value}
               onClick={() => {
-                prompt.value = text;
+                writing.prompt.value = text;
                 // This button goes away: the focus is where the text can be stopped.
                 document
                   .querySelector<HTMLElement>('.composer .primary')
                   ?.focus({ preventScroll: true });
-                write();
+                writing.write();
               }}
             >
               {text} …

@@ -1,18 +1,18 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { tokens } from '../format';
+import { tokens } from '../texts/format';
 import { ModelChip } from '../model/chip';
 import { LoadLine } from '../model/load-line';
 import { loading, model, resting, shownName } from '../model/state';
 import { canWrite, does } from '../model/makes';
-import { touch } from '../page/focus';
-import { MAX_PROMPT } from '../page/fragment';
-import { command } from '../page/shortcuts';
-import { chooseView } from '../page/view';
-import { busy, run, stop } from '../run';
-import { SettingsButton } from '../settings/button';
+import { touch } from '../ui/focus';
+import { command } from '../ui/keys';
+import { chooseView } from '../ui/view';
+import { busy, run, stop } from '../model/run';
+import { SettingsButton } from '../panel/button';
 import { progressInWords } from './bar';
 import { Reading } from './reading';
-import { prompt, write, writingNow, written } from './state';
+import { MAX_PROMPT } from '../link/prompt';
+import { writing } from './state';
 import { writingTexts } from './texts';
 
 /** Whether the browser itself makes a field as high as its text. */
@@ -31,7 +31,7 @@ export function Composer() {
         }
         // A keyboard on the screen would cover the text.
         if (touch.matches) document.getElementById('prompt')?.blur();
-        write();
+        writing.write();
       }}
     >
       <div class="model-row">
@@ -67,7 +67,7 @@ function Field() {
     // Its style sets the most.
     current.style.height = 'auto';
     current.style.height = `${current.scrollHeight + 2}px`;
-  }, [prompt.value]);
+  }, [writing.prompt.value]);
   return (
     <textarea
       id="prompt"
@@ -75,9 +75,9 @@ function Field() {
       rows={2}
       maxLength={MAX_PROMPT}
       spellcheck={false}
-      value={prompt}
+      value={writing.prompt}
       onInput={(event) => {
-        prompt.value = event.currentTarget.value;
+        writing.prompt.value = event.currentTarget.value;
       }}
     />
   );
@@ -86,7 +86,7 @@ function Field() {
 /** The present state, in one line beside the button. */
 function Status() {
   const words = writingTexts.value;
-  if (busy.value && !writingNow.value) return <p class="state">{words.answering}</p>;
+  if (busy.value && !writing.writingNow.value) return <p class="state">{words.answering}</p>;
   switch (run.value) {
     case 'waiting':
       return <p class="state">{words.waiting}</p>;
@@ -111,8 +111,14 @@ function Status() {
     );
   }
   if (model.value === null && loading.value === null) return <p class="state">{words.noModel}</p>;
-  if (written.value !== null && written.value.text === '' && written.value.finish !== null)
-    return <p class="state">{`${words.endings[written.value.finish]}: ${tokens(0)}`}</p>;
+  if (
+    writing.written.value !== null &&
+    writing.written.value.text === '' &&
+    writing.written.value.finish !== null
+  )
+    return (
+      <p class="state">{words.ended(words.endings[writing.written.value.finish], tokens(0))}</p>
+    );
   const { enter, writes, escape, stops } = words.keys;
   return (
     <p class="state">

@@ -1,18 +1,19 @@
 import { useSignal, type Signal } from '@preact/signals';
-import { announcement } from '../announce';
-import { copy as toClipboard } from '../clipboard';
-import { tokens } from '../format';
+import { announcement } from '../ui/announce';
+import { copy as toClipboard } from '../ui/clipboard';
+import { tokens } from '../texts/format';
 import { canWrite } from '../model/makes';
-import { busy } from '../run';
+import { busy } from '../model/run';
 import { settings } from '../settings/settings';
 import { t } from '../texts';
 import { shareOf } from './share';
-import { again, further, goOn, isByModel, written, type Written } from './state';
+import type { Written } from './kept-texts';
+import { writing } from './state';
 import { writingTexts } from './texts';
 
 /** How the text ended, and what can be done with it now. */
 export function Ending() {
-  const so = written.value;
+  const so = writing.written.value;
   const said = useSignal<{ of: Written; text: string } | null>(null);
   if (so === null || so.text === '') return null;
   const words = writingTexts.value;
@@ -23,14 +24,14 @@ export function Ending() {
         <KeepSeed seed={so.seed} />
       </p>
       <div class="ending-buttons">
-        {further.value !== null && (
+        {writing.further.value !== null && (
           <button
             type="button"
             class="secondary"
             disabled={!canWrite.value || busy.value}
             onClick={(event) => {
               leave(event.currentTarget);
-              goOn();
+              writing.goOn();
             }}
           >
             {words.continue}
@@ -43,7 +44,7 @@ export function Ending() {
           disabled={!canWrite.value || busy.value}
           onClick={(event) => {
             leave(event.currentTarget);
-            again();
+            writing.again();
           }}
         >
           {words.again}
@@ -77,7 +78,7 @@ function How(so: Written) {
           , {words.seed} <span class="number">{seed}</span>
         </>
       )}
-      {by !== null && !isByModel(so) && <>, {words.writtenBy(by.name)}</>}
+      {by !== null && !writing.isByModel(so) && <>, {words.writtenBy(by.name)}</>}
     </span>
   );
 }

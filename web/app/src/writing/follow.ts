@@ -1,5 +1,6 @@
 // Keeps the end of a growing text in view.
-import { Follower } from '../page/follow';
+import { covered } from '../inside/looks';
+import { Follower } from '../ui/follow';
 
 /** Space below the text's end: the bar and an empty line. */
 const BELOW_PX = 112;
@@ -12,7 +13,7 @@ const follower = new Follower(() => {
   const { visualViewport: seen } = window;
   // A keyboard on the screen covers what is below the visual viewport.
   const edge = seen === null ? window.innerHeight : seen.offsetTop + seen.height;
-  return text.getBoundingClientRect().bottom - (edge - BELOW_PX);
+  return text.getBoundingClientRect().bottom - (edge - BELOW_PX - covered.peek());
 }, NEAR_PX);
 
 export const { following, keepUp, toTheEnd } = follower;

@@ -1,7 +1,11 @@
 // The texts of this visit, as they are kept in the tab's session storage over a reload.
 import type { Finish } from '@sluice/engine';
 import { isCount, isObject } from '../history/records';
-import { MAX_PROMPT, parseModelAddress } from '../page/fragment';
+import { isId, newId } from '../history/tree';
+import { readRuns } from '../inside/kept-runs';
+import type { KeptRun } from '../inside/log';
+import { parseModelAddress } from '../model/source';
+import { MAX_PROMPT } from '../link/prompt';
 
 /** Which model wrote a text. */
 export interface By {
@@ -12,6 +16,8 @@ export interface By {
 }
 
 export interface Written {
+  /** Stays the same while it grows. */
+  id: string;
   /** What the reader gave. */
   prompt: string;
   /** All that was written after it. */
@@ -27,6 +33,10 @@ export interface Written {
   begun: number;
   /** The settings of the last run, as in a fragment. */
   settings: string;
+  /** Its tokens, where they are known. */
+  runs: readonly KeptRun[];
+  /** The text that this one was written on from, and the characters that both have, after the prompt; null: from none. */
+  branch: { of: string; at: number } | null;
 }
 
 export interface Texts {
@@ -80,7 +90,17 @@ function readText(value: unknown): Written | undefined {
   if (!isCount(tokens) || !isCount(begun) || begun > text.length) return undefined;
   if (seed !== null && !isCount(seed)) return undefined;
   if (!FINISHES.includes(finish) || typeof settings !== 'string') return undefined;
-  return { prompt, text, tokens, finish: finish as Finish | null, seed, by, begun, settings };
+  const id = isId(value['id']) ? value['id'] : newId();
+  const runs = readRuns(value['runs'], text.length);
+  const branch = readBranch(value['branch'], text.length);
+  const how = { finish: finish as Finish | null, seed, by, begun, settings };
+  return { id, prompt, text, tokens, ...how, runs, branch };
+}
+
+function readBranch(value: unknown, length: number): Written['branch'] {
+  if (!isObject(value)) return null;
+  const { of, at } = value;
+  return isId(of) && isCount(at) && at < length ? { of, at } : null;
 }
 
 /** The texts in `json`; what is no text is left out. Never throws. */
@@ -98,4 +118,23 @@ export function fromJson(json: string | null): Texts {
   const texts = value['texts'].map(readText).filter((text) => text !== undefined);
   const at = isCount(value['at']) ? value['at'] : texts.length;
   return bounded({ texts, at: Math.max(0, Math.min(at, texts.length - 1)) });
+}
+
+const KEY = 'sluice-texts';
+
+/** Where the browser allows no storage, texts stay until the tab is closed or loaded again. */
+export function keepTexts(now: Texts): void {
+  try {
+    sessionStorage.setItem(KEY, toJson(now));
+  } catch {
+    // as above
+  }
+}
+
+export function keptTexts(): Texts {
+  try {
+    return fromJson(sessionStorage.getItem(KEY));
+  } catch {
+    return fromJson(null);
+  }
 }

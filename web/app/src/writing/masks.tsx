@@ -1,16 +1,14 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { digits } from '../format';
+import { digits } from '../texts/format';
 import { ModelChip } from '../model/chip';
 import { LoadLine } from '../model/load-line';
-import { CopyButton } from '../page/copy-button';
-import { focusSoon } from '../page/focus';
-import { MAX_PROMPT } from '../page/fragment';
-import { busy, run, stop } from '../run';
-import { language } from '../texts';
-import { MASK, before, choose, fill, filling, parts, takeBack, type Choice } from './masks-state';
+import { CopyButton } from '../ui/copy-button';
+import { focusSoon } from '../ui/focus';
+import { busy, run, stop } from '../model/run';
+import { MASK, parts, type Choice } from './masks-controller';
 import { masksTexts } from './masks-texts';
-import { MASKED } from './openings';
-import { prompt } from './prompt';
+import { MAX_PROMPT, prompt } from '../link/prompt';
+import { masks } from './state';
 import { writingTexts } from './texts';
 
 /** The writing view of a model that fills in masked words: a text with masks, and words to choose from. */
@@ -18,7 +16,7 @@ export function Masks() {
   const words = masksTexts.value;
   const field = useRef<HTMLTextAreaElement>(null);
   const masked = parts(prompt.value).length > 1;
-  const shown = filling.value?.text === prompt.value ? filling.value : null;
+  const shown = masks.filling.value?.text === prompt.value ? masks.filling.value : null;
   const insert = (): void => {
     const { current } = field;
     if (current === null) return;
@@ -37,7 +35,7 @@ export function Masks() {
         onSubmit={(event) => {
           event.preventDefault();
           if (busy.value) stop();
-          else fill();
+          else masks.fill();
         }}
       >
         <div class="model-row">
@@ -56,7 +54,7 @@ export function Masks() {
           value={prompt}
           onInput={(event) => {
             prompt.value = event.currentTarget.value;
-            before.value = [];
+            masks.before.value = [];
           }}
         />
         <div class="actions masks-actions">
@@ -70,14 +68,14 @@ export function Masks() {
           <button type="button" class="secondary" onClick={insert}>
             {words.insert(MASK)}
           </button>
-          {before.value.length > 0 && (
+          {masks.before.value.length > 0 && (
             <button
               type="button"
               class="quiet"
               disabled={busy.value}
               onClick={() => {
                 focusSoon('.word-choice', '#prompt');
-                takeBack();
+                masks.takeBack();
               }}
             >
               {words.back}
@@ -91,8 +89,8 @@ export function Masks() {
           {words.heading}
         </h2>
         {shown !== null ? (
-          <Filled {...shown} />
-        ) : masked || before.value.length > 0 ? (
+          <Filled text={shown.text} words={shown.masks} />
+        ) : masked || masks.before.value.length > 0 ? (
           <Whole masked={masked} />
         ) : (
           <Examples />
@@ -129,7 +127,7 @@ function Examples() {
         {writingTexts.value.openings}
       </p>
       <ul class="openings" aria-labelledby="examples-label">
-        {MASKED[language.value].map((text) => (
+        {masksTexts.value.examples.map((text) => (
           <li key={text}>
             <button
               type="button"
@@ -141,7 +139,7 @@ function Examples() {
                 document.querySelector<HTMLElement>('.composer .primary')?.focus({
                   preventScroll: true,
                 });
-                fill();
+                masks.fill();
               }}
             >
               {text}
@@ -154,7 +152,7 @@ function Examples() {
 }
 
 /** The text with a number in the place of each mask, and the words for each. */
-function Filled({ text, masks }: { text: string; masks: Choice[][] }) {
+function Filled({ text, words: found }: { text: string; words: Choice[][] }) {
   const words = masksTexts.value;
   const heading = useRef<HTMLDivElement>(null);
   // A word was chosen: the focus goes to the words for the next mask.
@@ -163,20 +161,20 @@ function Filled({ text, masks }: { text: string; masks: Choice[][] }) {
     if (activeElement === null || activeElement === document.body)
       heading.current?.querySelector<HTMLElement>('.word-choice')?.focus({ preventScroll: true });
   }, [text]);
-  const several = masks.length > 1;
+  const several = found.length > 1;
   return (
     <div ref={heading}>
       <p class="reading">
         {parts(text).map((part, i) => (
           <span key={i}>
             {part}
-            {i < masks.length && (
+            {i < found.length && (
               <span class="mask">{several ? words.numbered(i + 1) : words.one}</span>
             )}
           </span>
         ))}
       </p>
-      {masks.map((choices, mask) => (
+      {found.map((choices, mask) => (
         <div class="mask-choices" key={mask}>
           <h3 class="label" id={`mask-${mask}`}>
             {several ? words.wordsFor(mask + 1) : words.wordsForOne}
@@ -184,7 +182,11 @@ function Filled({ text, masks }: { text: string; masks: Choice[][] }) {
           <ul aria-labelledby={`mask-${mask}`}>
             {choices.map((choice) => (
               <li key={`${choice.word} ${choice.joins}`}>
-                <button type="button" class="word-choice" onClick={() => choose(mask, choice)}>
+                <button
+                  type="button"
+                  class="word-choice"
+                  onClick={() => masks.choose(mask, choice)}
+                >
                   <bdi class="word-text">{(choice.joins ? '…' : '') + choice.word}</bdi>
                   <span class="word-share">{share(choice.probability)}</span>
                   <span class="word-bar" aria-hidden="true">
@@ -201,5 +203,5 @@ function Filled({ text, masks }: { text: string; masks: Choice[][] }) {
 }
 
 function share(probability: number): string {
-  return probability < 0.001 ? '< 0.1 %' : `${digits(100 * probability)} %`;
+  return probability < 0.001 ? `< ${digits(0.1)} %` : `${digits(100 * probability)} %`;
 }

@@ -1,6 +1,6 @@
 import type { PromptProgress } from '@sluice/engine';
-import { readingFacts } from '../format';
-import { reading } from '../run';
+import { readingFacts } from '../texts/format';
+import { reading } from '../model/run';
 import { writingTexts } from './texts';
 
 /** How far the prompt is. */

@@ -1,6 +1,8 @@
 // A link that writes a text again.
-import { MAX_PROMPT, settingsFrom, writeFragment } from '../page/fragment';
+import { writeFragment } from '../link/fragment';
+import { settingsFrom } from '../settings/text';
 import type { Written } from './kept-texts';
+import { MAX_PROMPT } from '../link/prompt';
 import { writingTexts } from './texts';
 
 export interface Share {
@@ -19,7 +21,9 @@ export function shareOf({ prompt, text, begun, seed, by, settings }: Written): S
   const from = prompt + text.slice(0, begun);
   if (from.length > MAX_PROMPT) return { fragment: null, without: words.linkWithoutPrompt };
   const fragment = writeFragment({
-    ...{ prompt: from, model: by?.url ?? null, view: 'write' },
+    prompt: from,
+    model: by?.url ?? null,
+    view: 'write',
     settings: { ...settingsFrom(settings), seed },
   });
   const without = by?.kind === 'files' ? words.linkWithoutModel(by.name) : '';

@@ -1,12 +1,13 @@
 import { effect, untracked, useComputed, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { run } from '../run';
+import { run } from '../model/run';
 import { Blank } from './blank';
 import { Ending } from './ending';
 import { follow, keepUp, toTheEnd } from './follow';
 import { Pager } from './pager';
-import { writingNow, written } from './state';
+import { writing } from './state';
 import { writingTexts } from './texts';
+import { XrayButton } from './xray-button';
 
 const still = window.matchMedia('(prefers-reduced-motion: reduce)');
 
@@ -18,17 +19,19 @@ export function Text() {
   const flow = useRef<HTMLSpanElement>(null);
   const shown = useRef('');
   const dry = useRef<Text | null>(null);
-  const start = useComputed(() => written.value?.prompt ?? null);
-  const started = useComputed(() => written.value !== null);
+  const start = useComputed(() => writing.written.value?.prompt ?? null);
+  const started = useComputed(() => writing.written.value !== null);
   const running = useComputed(
-    () => writingNow.value && (run.value === 'reading' || run.value === 'writing'),
+    () => writing.writingNow.value && (run.value === 'reading' || run.value === 'writing'),
   );
-  const done = useComputed(() => !writingNow.value && (written.value?.text ?? '') !== '');
+  const done = useComputed(
+    () => !writing.writingNow.value && (writing.written.value?.text ?? '') !== '',
+  );
 
   // Follows a new text from its first word.
   useEffect(follow, []);
   useSignalEffect(() => {
-    if (writingNow.value) requestAnimationFrame(toTheEnd);
+    if (writing.writingNow.value) requestAnimationFrame(toTheEnd);
   });
 
   // Draws the first word at once, the others once a frame, and the last ones before the ending below them.
@@ -39,7 +42,7 @@ export function Text() {
     const draw = (): void => {
       cancelAnimationFrame(frame);
       frame = 0;
-      const text = written.peek()?.text ?? '';
+      const text = writing.written.peek()?.text ?? '';
       const node = flow.current;
       if (node === null || text === shown.current) return;
       // Another text than the one that grew
@@ -51,7 +54,7 @@ export function Text() {
       }
       const added = text.slice(shown.current.length);
       shown.current = text;
-      const whole = other && (opening || !writingNow.peek());
+      const whole = other && (opening || !writing.writingNow.peek());
       if (!whole) requestAnimationFrame(keepUp);
       if (whole || still.matches) {
         dry.current.appendData(added);
@@ -63,8 +66,8 @@ export function Text() {
       node.append(wet);
     };
     const dispose = effect(() => {
-      void written.value;
-      if (shown.current === '' || !writingNow.value) untracked(draw);
+      void writing.written.value;
+      if (shown.current === '' || !writing.writingNow.value) untracked(draw);
       else if (frame === 0) frame = requestAnimationFrame(draw);
     });
     opening = false;
@@ -87,7 +90,10 @@ export function Text() {
         <h2 class="label" id="text-heading" tabIndex={-1}>
           {writingTexts.value.text}
         </h2>
-        <Pager />
+        <div class="text-head-end">
+          <XrayButton />
+          <Pager />
+        </div>
       </div>
       {start.value === null && <Blank />}
       <p class="reading" id="text">

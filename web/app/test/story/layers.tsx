@@ -3,13 +3,16 @@
 import type { WeightsView } from '@sluice/engine';
 import { render } from 'preact';
 import { Layers } from '../../src/model/layers';
-import { weights } from '../../src/model/state';
+import type { Signal } from '@preact/signals';
+import { weights as shown } from '../../src/model/state';
 import { arrived, model, turning } from './views';
 import '@fontsource-variable/figtree';
 import '@fontsource-variable/literata/wght.css';
 import '../../src/styles/base.css';
 import '../../src/styles/model.css';
 import '../../src/styles/layers.css';
+
+const weights = shown as Signal<WeightsView | null>;
 
 const usual = model({ layers: 28, table: true });
 const large = model({ layers: 32, heads: 8, bytes: 130e6, turns: 3 });
@@ -24,7 +27,10 @@ const MOMENTS: Record<string, WeightsView> = {
   filling: { ...arrived(large, 17.3), bytesPerSecond: 47e6 },
   turning: {
     ...turning(large, 12),
-    ...{ bytesPerSecond: 1.24e9, source: 'cache', rereadBytes: 48.3e9, waitedMs: 14_300 },
+    bytesPerSecond: 1.24e9,
+    source: 'cache',
+    rereadBytes: 48.3e9,
+    waitedMs: 14_300,
   },
   small: { ...arrived(small, 3.4, 1), bytesPerSecond: 2e6 },
   smallWhole: arrived(small, 9),

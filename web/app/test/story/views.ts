@@ -15,7 +15,13 @@ interface Shape {
 /** A model of which nothing has arrived. */
 export function model({ layers, heads = 1, bytes = 20e6, table, turns = 0 }: Shape): WeightsView {
   const slot = (kind: SlotView['kind'], bytes: number, reread = false): SlotView => ({
-    ...{ kind, bytes, arrived: 0, state: 'absent', reread, streamed: reread, fills: 0 },
+    kind,
+    bytes,
+    arrived: 0,
+    state: 'absent',
+    reread,
+    streamed: reread,
+    fills: 0,
   });
   return {
     slots: [
@@ -26,7 +32,11 @@ export function model({ layers, heads = 1, bytes = 20e6, table, turns = 0 }: Sha
       ...Array.from({ length: heads }, () => slot('head', (4 * bytes) / heads, turns > 0)),
       ...(table ? [slot('table', 4 * bytes)] : []),
     ],
-    ...{ bytesPerSecond: 0, source: 'network', rereadBytes: 0, streamedBytes: 0, waitedMs: 0 },
+    bytesPerSecond: 0,
+    source: 'network',
+    rereadBytes: 0,
+    streamedBytes: 0,
+    waitedMs: 0,
   };
 }
 

@@ -1,8 +1,10 @@
 // The room Find: files, the question, and the passages that are found.
-import { bytes, count } from '../../format';
+import { bytes, count } from '../format';
 import type { Refusal } from '../../find/reading';
+import { plural } from './plural';
 
-const passages = (n: number): string => (n === 1 ? '1 passage' : `${count(n)} passages`);
+const passages = (n: number): string =>
+  plural(n, { one: '1 passage', other: `${count(n)} passages` });
 
 export const find = {
   heading: 'Find in your files',
@@ -22,9 +24,10 @@ export const find = {
   attach: 'Attach to the conversation',
   attached: 'Attached',
   attachedTo: (n: number) =>
-    n === 1
-      ? 'A passage is attached to the message that you write next.'
-      : `${passages(n)} are attached to the message that you write next.`,
+    plural(n, {
+      one: 'A passage is attached to the message that you write next.',
+      other: `${passages(n)} are attached to the message that you write next.`,
+    }),
   toTalk: 'To the conversation',
   copy: 'Copy the passage',
   partOnly: 'Some files are not read to their end yet: more may be found later.',
@@ -52,7 +55,10 @@ export const find = {
   stop: 'Stop',
   goOn: 'Go on reading',
   toRead: (n: number) =>
-    n === 1 ? '1 file is not read to its end.' : `${n} files are not read to their end.`,
+    plural(n, {
+      one: '1 file is not read to its end.',
+      other: `${n} files are not read to their end.`,
+    }),
   stopped: 'Stopped. What was read can be searched.',
   allRead: 'All files are read',
   elsewhere: 'Another tab reads files just now. It goes on here afterwards.',
@@ -72,7 +78,8 @@ export const find = {
   openModel: 'Choose a model',
   held: 'The model is busy elsewhere on this page',
 
-  notRead: (n: number) => (n === 1 ? '1 file was not added:' : `${n} files were not added:`),
+  notRead: (n: number) =>
+    plural(n, { one: '1 file was not added:', other: `${n} files were not added:` }),
   andMore: (n: number) => `and ${count(n)} more`,
   /** Why a file was not added. */
   why: {
@@ -93,6 +100,6 @@ export const find = {
   /** In the list of what is on this device. */
   kept: 'Files in Find',
   keptFacts: (n: number, size: number) =>
-    `${n === 1 ? '1 file' : `${count(n)} files`} · ${bytes(size)}`,
+    `${plural(n, { one: '1 file', other: `${count(n)} files` })} · ${bytes(size)}`,
   removeAllQuestion: 'Remove all files in Find from here? Your own files stay where they are.',
 };

@@ -1,4 +1,4 @@
-// What was found where something failed, of an error's facts. Only rooms that come later have these texts (model/found.tsx).
+// What was found where something failed, of an error's facts. Only rooms that come later have these texts.
 import type { ErrorCode } from '@sluice/engine';
 
 export interface Texts {

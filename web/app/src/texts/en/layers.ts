@@ -1,7 +1,9 @@
 // The picture of a model's layers.
-import { count } from '../../format';
+import { count } from '../format';
+import { plural } from './plural';
 
-const layersOf = (n: number): string => `${count(n)} ${n === 1 ? 'layer' : 'layers'}`;
+const layersOf = (n: number): string =>
+  `${count(n)} ${plural(n, { one: 'layer', other: 'layers' })}`;
 
 export const layers = {
   title: 'Layers',
@@ -18,11 +20,12 @@ export const layers = {
     const whose = `${stay === 0 ? 'None' : stay} of the model’s ${layersOf(n)}`;
     if (settled) return `${whose} ${stay > 1 ? 'stay' : 'stays'} in memory.`;
     if (stay === 0) return `${whose} will stay in memory.`;
-    return `${whose} will stay in memory, and ${stay === 1 ? 'is on its way' : 'are on their way'}.`;
+    return `${whose} will stay in memory, and ${plural(stay, { one: 'is on its way', other: 'are on their way' })}.`;
   },
   /** `layers`: how many layers; 0: they are `parts` other parts. */
   turns: (layers: number, parts: number, amount: string) => {
-    const what = layers > 0 ? layersOf(layers) : `${parts} ${parts === 1 ? 'part' : 'parts'}`;
+    const what =
+      layers > 0 ? layersOf(layers) : `${parts} ${plural(parts, { one: 'part', other: 'parts' })}`;
     const one = (layers > 0 ? layers : parts) === 1;
     return `${what} ${one ? 'takes its turn' : 'take turns'}: ${amount} are read again for each token.`;
   },

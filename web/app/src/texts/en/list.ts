@@ -1,6 +1,13 @@
 // The list of conversations, which comes later.
+import { plural } from './plural';
 
 export const list = {
+  untitled: 'New conversation',
+  found: (n: number) =>
+    n === 0
+      ? 'Nothing found'
+      : plural(n, { one: '1 conversation found', other: `${n} conversations found` }),
+  removed: (title: string) => `${title} was deleted`,
   search: 'Search',
   searching: 'Searching',
   showMore: (n: number) => `Show more (${n} left)`,

@@ -1,4 +1,5 @@
 // What the page says about code, tables and pictures in a message.
+import { plural } from './plural';
 
 export type MarkdownTexts = typeof markdown;
 
@@ -17,5 +18,5 @@ export const markdown = {
   done: 'Done',
   open: 'Not done',
   newTab: (host: string) => `${host} (opens in a new tab)`,
-  codeLines: (n: number) => (n === 1 ? 'code, 1 line' : `code, ${n} lines`),
+  codeLines: (n: number) => plural(n, { one: 'code, 1 line', other: `code, ${n} lines` }),
 };

@@ -8,6 +8,12 @@ export const masks = {
   heading: 'Words',
   empty: (mask: string) =>
     `Write a text with ${mask} in the place of a word: the words that fit best appear here, to choose from.`,
+  /** Texts with a mask, to begin with. */
+  examples: [
+    'Paris is the [MASK] of France.',
+    'After the rain, the [MASK] smelled of [MASK].',
+    'She opened the letter and began to [MASK].',
+  ],
   press: 'Press “Find words”.',
   looking: 'Looking for words',
   done: 'All masks are filled in.',

@@ -6,6 +6,8 @@ export const page = {
   notCopied: 'The browser does not let this page copy',
   tagline: 'A chat AI on your own device',
   title: 'Sluice: a chat AI on your own device',
+  /** What is said of something, after its name. Either may be '', where it is shown apart. */
+  named: (name: string, said: string) => `${name}: ${said}`,
   views: 'View',
   talk: 'Talk',
   write: 'Write',
@@ -13,12 +15,6 @@ export const page = {
   settings: 'Settings',
   conversations: 'Conversations',
   newConversation: 'New conversation',
-  untitled: 'New conversation',
-  found: (n: number) =>
-    n === 0 ? 'Nothing found' : n === 1 ? '1 conversation found' : `${n} conversations found`,
-  removed: (title: string) => `${title} was deleted`,
-  exportMarkdown: 'Save as Markdown',
-  exportJson: 'Save as JSON',
   shortcuts: 'Keyboard shortcuts',
   /** As they are written on the keyboard. */
   keys: { control: 'Ctrl', shift: 'Shift', enter: 'Enter' },
@@ -28,7 +24,6 @@ export const page = {
   skip: 'To the field',
   partMissing: 'This part of the page could not be fetched.',
   fetchPart: 'Try again',
-
   /** What of a link could not be used; the name of the part stands before. */
   ignored: {
     longPrompt: (most: number) => `only its first ${most} characters were taken`,
@@ -37,18 +32,4 @@ export const page = {
   },
   severalModels:
     'these files are several models; choose one file, or all the parts of one split model',
-
-  /** At the page's end. */
-  footer: {
-    use: 'Use this in your page',
-    /** Stands after the command that makes the package. */
-    packs: 'in the source makes the package; no bundler is needed.',
-    cors: 'A model from another site needs that site’s permission (CORS).',
-    snippet: 'HTML of a page that writes',
-    newer: 'Use the newer version of this page',
-    later: 'The newer version comes when the other tabs of this page are closed',
-    source: 'Source',
-    licence: 'Licence: Apache-2.0',
-    notice: 'What this page contains, and its licences',
-  },
 };

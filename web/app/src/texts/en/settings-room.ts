@@ -1,4 +1,5 @@
 // The settings' room and the figures in detail, which come later.
+import { plural } from './plural';
 
 export const settingsRoom = {
   automatic: 'automatic',
@@ -136,7 +137,7 @@ export const settingsRoom = {
     chosen: 'As set under Settings.',
     automatic: (cores: string) => `This device has ${cores}; eight are used at most.`,
   },
-  cores: (n: number) => (n === 1 ? '1 core' : `${n} cores`),
+  cores: (n: number) => plural(n, { one: '1 core', other: `${n} cores` }),
   decodeThreads: 'To write',
   decodeThreadsWhy: {
     fewer: 'Measured: writing with this model is faster on fewer threads than reading a prompt.',
@@ -168,6 +169,10 @@ export const settingsRoom = {
     search: 'Search the conversations',
     edit: 'Edit the last message (in an empty field)',
     field: 'To the field',
+    xray: 'X-ray of the text, or of the last answer',
+    steps: 'In the X-ray: token by token',
+    play: 'In the X-ray: play, pause',
+    space: 'Space',
     model: 'Models',
     settings: 'Settings',
     list: 'This list',

@@ -1,7 +1,53 @@
 // What the conversation view says besides talk.ts; it comes with that view.
-import { bytes, count, tokens } from '../../format';
+import { bytes, count, digits, tokens } from '../format';
+import { plural } from './plural';
 
 export const talkRoom = {
+  you: 'You',
+  model: 'Model',
+  stop: 'Stop',
+  stopped: 'Stopped',
+  removeAttachment: (name: string) => `Remove ${name}`,
+  attached: (name: string, n: number) => `${name}, ${count(n)} characters`,
+  attaching: (name: string) => `${name} is being read`,
+  editing: 'You are editing a message. The answers that followed stay, on a branch of their own.',
+  cancelEdit: 'Cancel',
+  edit: 'Edit and go on from here',
+  retry: 'Another answer',
+  /** Of a button: shows what each token of an answer was chosen from. */
+  xray: 'X-ray of this answer',
+  answer: 'Answer',
+  copyAll: 'Copy all',
+  all: 'More for this conversation',
+  copyMessage: 'Copy this message',
+  previous: 'Previous branch',
+  next: 'Next branch',
+  branch: (at: number, of: number) => `${at} of ${of}`,
+  thinking: 'Thinking',
+  thought: (time: string) => `Thought for ${time}`,
+  thoughts: 'Thoughts',
+  tool: 'Result of a tool',
+  waitsForModel: 'Waiting for the model',
+  reads: 'Reading',
+  readsFacts: (facts: string) => `Reading: ${facts}`,
+  elsewhere: 'Another conversation is being answered.',
+  showIt: 'Show it',
+  writes: (n: number, rate: number) =>
+    rate > 0 ? `${tokens(n)} · ${digits(rate)} tokens/s` : tokens(n),
+  cut: 'Stopped',
+  length: 'Stopped at the length that is set, or at the end of the context',
+  failed: 'This answer ended with an error',
+  lost: 'The page was closed while this was being written',
+  dropped: (n: number) =>
+    plural(n, {
+      one: 'The oldest message was left out of this answer’s context, which was full',
+      other: `The ${count(n)} oldest messages were left out of this answer’s context, which was full`,
+    }),
+  context: (used: number, all: number) => `${count(used)} of ${tokens(all)}`,
+  contextLabel: 'Tokens of this conversation, of those that the context holds',
+  toTheEnd: 'To the end',
+  systemNote: 'How the model is to answer in this conversation. It counts from the next answer on.',
+  noModel: 'No model is loaded.',
   nearlyFull:
     'The context is nearly full. The oldest messages will be left out of the next answers.',
   counting: 'The message is being counted.',

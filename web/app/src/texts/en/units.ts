@@ -1,21 +1,16 @@
-// How numbers are written, and the words beside them. `src/format.ts` uses them; nothing else has to.
+// The words beside numbers. `../format.ts` uses them; nothing else has to. The numbers themselves are written as Intl does.
+import { plural } from './plural';
 
 export const units = {
-  /** Between thousands, and before tenths. */
-  thousands: ',',
-  decimal: '.',
-  /** For dates. */
-  locale: 'en-GB',
-  tokens: (n: number, written: string) => `${written} ${n === 1 ? 'token' : 'tokens'}`,
+  /** Of sizes: bytes, and thousands, millions, .. of them. */
+  bytes: ['B', 'KB', 'MB', 'GB', 'TB'],
+  /** How millions and billions are written: in full, or cut short. */
+  millions: 'long' as 'long' | 'short',
+  tokens: (n: number, written: string) =>
+    `${written} ${plural(n, { one: 'token', other: 'tokens' })}`,
   rate: (written: string) => `${written} tokens/s`,
-  thousand: (written: string) => `${written} thousand`,
-  million: (written: string) => `${written} million`,
-  billion: (written: string) => `${written} billion`,
   of: (part: string, whole: string) => `${part} of ${whole}`,
   left: (time: string) => `${time} left`,
   waitingForLayers: 'waiting for layers',
-  today: 'today',
-  yesterday: 'yesterday',
-  daysAgo: (written: string) => `${written} days ago`,
   on: (date: string) => `on ${date}`,
 };

@@ -18,8 +18,16 @@ export const writing = {
   toTheEnd: 'To the end',
 
   text: 'Text',
+  /** The button that shows what each token was chosen from. */
+  xray: 'X-ray',
+  xrayHint: 'What each word was chosen from',
   empty: 'What the model writes appears here, word by word.',
   openings: 'Or begin with one of these:',
+  beginnings: [
+    'The letter had lain on the kitchen table for three days before',
+    'How a river finds its way to the sea: it begins',
+    'Dear reader of a hundred years from now,',
+  ],
   continuesStories: 'This model continues stories. To talk, open a chat model.',
   continuesTexts: 'This model continues texts. To talk, open a chat model.',
   openModels: 'Open a chat model',

@@ -1,0 +1,93 @@
+"""Runs all probes on states of `sluice probe`, and writes a page with their pictures.
+
+    python3 tools/probes/run.py STATES --label FIELD [--label FIELD]... [--model MODEL.gguf] --out FOLDER
+
+FOLDER gets linear_probe.json (with a label), compare_layers.json, rsa.json, divergence.json (with a model); then
+the pictures as SVG, and index.html, which has them in it. The summaries come first: the page only shows them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+import compare_layers
+import divergence
+import linear_probe
+import rsa
+from command import common_parser, count, run_command, usage, write_file, write_summary
+from lens import Head
+from states import States, read_states
+
+
+def summarize(
+    states: States, other: States | None, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Runs the tools, writes each one's summary as soon as it is there, and returns them. Raises Problem as they do."""
+    # Before the long ones, so that a wrong model is told at once.
+    head = None if options.model is None else Head(options.model)
+    if head is not None:
+        head.check_states(states)
+    both = {"states": states.describe()} | ({} if other is None else {"other": other.describe()})
+    summaries = []
+
+    def keep(tool: str, described: dict[str, Any], result: dict[str, Any]) -> None:
+        path = os.path.join(options.out, f"{tool}.json")
+        summaries.append(
+            write_summary(path, {"tool": tool, **described, "seed": options.seed, **result})
+        )
+
+    own = {"states": states.describe()}
+    if options.label:
+        probes = [linear_probe.probe_label(states, label, options) for label in options.label]
+        keep("linear_probe", own, {"probes": probes})
+    keep(
+        "compare_layers", both, compare_layers.compare_states(states, other, options.label, options)
+    )
+    keep("rsa", both, rsa.compare_pairs(states, other, options.label, options))
+    if head is not None:
+        described = own | {"head": os.path.basename(options.model)}
+        keep("divergence", described, divergence.diverge(states, head, options.group, options.seed))
+    return summaries
+
+
+def main(args: list[str]) -> int:
+    """Writes the summaries, then the pictures and the page. Prints the name of each file."""
+    parser = common_parser("run.py", __doc__)
+    parser.add_argument(
+        "--label", action="append", default=[], metavar="FIELD", help="several may be given"
+    )
+    parser.add_argument(
+        "--with", dest="other", metavar="STATES", help="other states of the same stimuli"
+    )
+    parser.add_argument(
+        "--model", metavar="MODEL.gguf", help="the file that the states are of, for the logit lens"
+    )
+    linear_probe.add_options(parser)
+    parser.add_argument(
+        "--shuffles", type=count(0, 1000), default=3, help="for the chance of CCA (default 3)"
+    )
+    parser.add_argument(
+        "--most", type=count(4, 5000), default=500, help="rows of RSA (default 500)"
+    )
+    parser.add_argument("--out", required=True, metavar="FOLDER")
+    options = parser.parse_args(args)
+    if len(set(options.label)) < len(options.label):
+        usage("a label is given twice")
+    states = read_states(options.states, options.sidecar, options.tokens)
+    other = None if options.other is None else read_states(options.other, None, options.tokens)
+    summaries = summarize(states, other, options)
+    # Loaded late: whoever wants only numbers has them, also where a picture fails.
+    from page import make_page
+
+    page, pictures = make_page(summaries)
+    for name, text in pictures.items():
+        write_file(os.path.join(options.out, name), text.encode())
+    write_file(os.path.join(options.out, "index.html"), page.encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(main))

@@ -1,5 +1,0 @@
-// What screen readers are told when the page changes by itself.
-import { signal } from '@preact/signals';
-
-/** Read out by screen readers (page/app.tsx). */
-export const announcement = signal('');
