@@ -81,7 +81,7 @@ async function replay(page) {
   const file = path.join(ROOT, 'build/bench/long.jsonl');
   fs.mkdirSync(path.dirname(file), { recursive: true });
   fs.writeFileSync(file, trace(5000));
-  await page.locator('input[accept=".jsonl"]').setInputFiles(file);
+  await page.locator('.xray input[type=file]').setInputFiles(file);
   const along = page.getByRole('slider', { name: 'Along the text' });
   await page.waitForFunction(
     () => document.querySelector('.xray-line input')?.getAttribute('max') === '5000',

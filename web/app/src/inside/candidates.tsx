@@ -33,9 +33,9 @@ export function Candidates({ xray }: { xray: XrayController }) {
           {words.anew}
         </p>
       )}
-      <Filters xray={xray} choice={choice} />
+      <Filters of={shown} />
       <table class="xray-table">
-        <caption class="sr-only">{words.candidates}</caption>
+        <caption class="sr-only">{words.candidates(count(shown.token + 1))}</caption>
         <thead>
           <tr>
             <th scope="col">{words.columns.token}</th>
@@ -72,14 +72,13 @@ function rowsOf(choice: Choice, token: ChainToken, most: number): ChoiceCandidat
   return [...rows, { id, logprob, changed: logprob, cut: null, p: NaN }];
 }
 
-function Filters({ xray, choice }: { xray: XrayController; choice: Choice }) {
+function Filters({ of: { choice, samplers } }: { of: Shown }) {
   const words = xrayTexts.value;
-  const settings = { ...xray.usual(), ...xray.whatIf.value };
   if (choice.steps.length === 0) return null;
   return (
     <ol class="xray-filters" aria-label={words.filters}>
       {choice.steps.map(({ step, left, mass }) => {
-        const value = MOVED.includes(step as Moved) ? settings[step as Moved] : undefined;
+        const value = MOVED.includes(step as Moved) ? samplers[step as Moved] : undefined;
         return (
           <li key={step}>
             <b>

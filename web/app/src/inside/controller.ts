@@ -35,7 +35,9 @@ export interface Shown {
   choice: Choice;
   /** The kept logits did not suffice: it was computed anew. */
   anew: boolean;
-  /** The samplers are others than those that it was written with. */
+  /** With these samplers. */
+  samplers: Samplers;
+  /** They are others than those that it was written with. */
   moved: boolean;
 }
 
@@ -460,15 +462,15 @@ export class XrayController {
     const { raw, run, place } = found;
     if (by === null) {
       const choice = plainChoice(raw, found.id, MOST);
-      this.shown.value = { token, of: found, choice, anew: false, moved: false };
+      const samplers = samplersOfRun(run);
+      this.shown.value = { token, of: found, choice, anew: false, samplers, moved: false };
       return;
     }
-    const usual = samplersOfRun(run);
     const moved = this.whatIf.peek();
+    const samplers = { ...samplersOfRun(run), ...moved };
     const options = {
       ...run.options,
-      ...usual,
-      ...moved,
+      ...samplers,
       promptTokens: chain.prompt.length,
       most: MOST,
       ...(run.seed === null ? {} : { seed: run.seed, draws: raw.draws ?? place }),
@@ -491,7 +493,7 @@ export class XrayController {
       }
       if (this.chain.peek() !== chain) return;
       const isMoved = Object.keys(moved).length > 0;
-      this.shown.value = { token, of: found, choice, anew, moved: isMoved };
+      this.shown.value = { token, of: found, choice, anew, samplers, moved: isMoved };
     } catch (error) {
       // It was asked for something else meanwhile, or the engine has ended.
       if (!this.#again && this.#needs.engine.peek() === by) console.error(error);

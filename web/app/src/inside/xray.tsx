@@ -157,7 +157,7 @@ function Seen({ xray, engine }: { xray: XrayController; engine: Asked }) {
           whole: () => xray.whole(),
           trace: () => xray.trace(),
           at: xray.at.value,
-          choice: xray.shown.value?.choice ?? null,
+          choice: xray.shown.value?.token === xray.at.value ? xray.shown.value.choice : null,
           pieceOf: (id) => xray.pieces.get(id) ?? `#${id}`,
         }}
       />

@@ -74,7 +74,7 @@ export const xray = {
   },
   left: (n: string, mass: string) => `${n} left, ${mass}`,
 
-  candidates: 'Candidates',
+  candidates: (token: string) => `Candidates of token ${token}`,
   columns: { token: 'Token', bars: 'Bars', before: 'Model', after: 'Drawn', cut: 'Left out by' },
   taken: 'taken',
   would: 'would be taken',

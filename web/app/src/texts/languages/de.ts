@@ -1430,7 +1430,7 @@ export const texts: Texts = {
       temperature: 'Temperatur',
     },
     left: (n, mass) => `${n} bleiben, ${mass}`,
-    candidates: 'Kandidaten',
+    candidates: (token) => `Kandidaten für Token ${token}`,
     columns: {
       token: 'Token',
       bars: 'Balken',

@@ -1427,7 +1427,7 @@ export const texts: Texts = {
       temperature: 'température',
     },
     left: (n, mass) => `restent ${n}, ${mass}`,
-    candidates: 'Candidats',
+    candidates: (token) => `Candidats pour le token ${token}`,
     columns: {
       token: 'Token',
       bars: 'Barres',
