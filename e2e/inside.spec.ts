@@ -45,7 +45,10 @@ class Xray {
   }
 
   async shows(token: number): Promise<void> {
-    const table = this.view.getByRole('table', { name: `Candidates of token ${token}`, exact: true });
+    const table = this.view.getByRole('table', {
+      name: `Candidates of token ${token}`,
+      exact: true,
+    });
     await expect(table).toBeVisible();
     await expect(this.taken).toHaveCount(1);
   }
@@ -292,7 +295,9 @@ test('of a text of 5,000 tokens only what is seen is drawn', async ({ app, page 
       ]);
   for (const at of [1, 2500, 5000]) {
     await along.fill(String(at));
-    await expect(page.getByRole('table', { name: `Candidates of token ${at.toLocaleString('en')}` })).toBeVisible();
+    await expect(
+      page.getByRole('table', { name: `Candidates of token ${at.toLocaleString('en')}` }),
+    ).toBeVisible();
     const [elements = 0, words = 0, line = 0] = await drawn();
     expect(elements).toBeLessThan(600);
     expect(words).toBeGreaterThan(50);
