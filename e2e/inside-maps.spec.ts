@@ -328,7 +328,11 @@ test('says which layers don’t attend', async ({ app, page, models }) => {
   await expect(inside.map).toBeVisible();
 });
 
-test('a token is saved as an image, and copied as a table', async ({ app, page, context }) => {
+test('a token is saved as an image, and copied as a table', async ({
+  app,
+  page,
+  context,
+}, info) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const inside = new Inside(page);
   await inside.write(app);
@@ -337,7 +341,7 @@ test('a token is saved as an image, and copied as a table', async ({ app, page, 
   expect(name).toBe('Sluice Stories token 9.png');
   expect(bytes.subarray(1, 4).toString()).toBe('PNG');
   expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20) > 600]).toEqual([1440, true]);
-  fs.writeFileSync('screenshots/inside-image.png', bytes);
+  fs.writeFileSync(info.outputPath('token.png'), bytes);
   await inside.button('Copy as a table').click();
   await expect(inside.said).toHaveText('Copied');
   const [text = '', html = ''] = await page.evaluate(async () => {
