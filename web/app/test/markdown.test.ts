@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest';
-import { dry } from '../src/markdown/draw-inline';
 import { Drawing } from '../src/markdown/draw';
+import { dry } from '../src/ui/wet';
 import { ANSWER, cutUp, hostile, random } from './markdown-samples';
 
 function draw(text: string): HTMLElement {

@@ -12,7 +12,7 @@ const SRC = path.resolve(import.meta.dirname, '../src');
 const KNOWS: Readonly<Record<string, string>> = {
   texts: '',
   ui: 'texts',
-  markdown: 'texts',
+  markdown: 'texts ui',
   history: 'texts',
   settings: 'texts ui',
   model: 'texts ui settings',

@@ -1,7 +1,7 @@
 import { effect, untracked, type ReadonlySignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { dry } from '../ui/wet';
 import { codeLeaves, copyClicked } from './code-view';
-import { dry } from './draw-inline';
 import { Drawing } from './draw';
 import { drawLater } from './later';
 import { words } from './words';

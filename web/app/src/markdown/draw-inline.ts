@@ -1,5 +1,5 @@
-// Draws a paragraph's text as DOM nodes, and later only what has changed. New words are wet: they appear in the accent
-// colour and dry to ink.
+// Draws a paragraph's text as DOM nodes, and later only what has changed. New words are wet (ui/wet.ts).
+import { isWet, wet } from '../ui/wet';
 import type { Inline, Spanning } from './inline-items';
 import { misleads, visible } from './links';
 import { showFormula } from './maths';
@@ -15,28 +15,6 @@ interface How {
   /** Text from this place on is new; Infinity if nothing is to be wet. */
   readonly wetFrom: number;
   readonly inLink: boolean;
-}
-
-function isWet(node: Node | null): node is HTMLElement {
-  return node instanceof HTMLElement && node.className === 'wet';
-}
-
-function wet(text: string): HTMLElement {
-  const span = document.createElement('span');
-  span.className = 'wet';
-  span.textContent = text;
-  return span;
-}
-
-/** A word has dried: it joins the text before it. Called when the animation of `span` ends. */
-export function dry(span: EventTarget | null): void {
-  if (!(span instanceof Node) || !isWet(span)) return;
-  const before = span.previousSibling;
-  const text = span.textContent ?? '';
-  if (before instanceof Text) before.appendData(text);
-  else if (isWet(before)) before.append(text);
-  else return;
-  span.remove();
 }
 
 /** The last DOM node of a text: wet words follow it. */

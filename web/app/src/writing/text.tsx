@@ -1,6 +1,7 @@
 import { effect, untracked, useComputed, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { run } from '../model/run';
+import { dry, wet } from '../ui/wet';
 import { Blank } from './blank';
 import { Ending } from './ending';
 import { follow, keepUp, toTheEnd } from './follow';
@@ -18,7 +19,8 @@ const still = window.matchMedia('(prefers-reduced-motion: reduce)');
 export function Text() {
   const flow = useRef<HTMLSpanElement>(null);
   const shown = useRef('');
-  const dry = useRef<Text | null>(null);
+  /** The node of the words that have dried. */
+  const dried = useRef<Text | null>(null);
   const start = useComputed(() => writing.written.value?.prompt ?? null);
   const started = useComputed(() => writing.written.value !== null);
   const running = useComputed(
@@ -46,10 +48,10 @@ export function Text() {
       const node = flow.current;
       if (node === null || text === shown.current) return;
       // Another text than the one that grew
-      const other = dry.current === null || !text.startsWith(shown.current) || shown.current === '';
-      if (other || dry.current === null) {
-        dry.current = document.createTextNode('');
-        node.replaceChildren(dry.current);
+      const other = dried.current === null || !text.startsWith(shown.current) || shown.current === '';
+      if (other || dried.current === null) {
+        dried.current = document.createTextNode('');
+        node.replaceChildren(dried.current);
         shown.current = '';
       }
       const added = text.slice(shown.current.length);
@@ -57,13 +59,10 @@ export function Text() {
       const whole = other && (opening || !writing.writingNow.peek());
       if (!whole) requestAnimationFrame(keepUp);
       if (whole || still.matches) {
-        dry.current.appendData(added);
+        dried.current.appendData(added);
         return;
       }
-      const wet = document.createElement('span');
-      wet.className = 'wet';
-      wet.textContent = added;
-      node.append(wet);
+      node.append(wet(added));
     };
     const dispose = effect(() => {
       void writing.written.value;
@@ -98,15 +97,7 @@ export function Text() {
       {start.value === null && <Blank />}
       <p class="reading" id="text">
         {start.value !== null && <span class="given">{start}</span>}
-        <span
-          ref={flow}
-          id="written"
-          onAnimationEnd={(event) => {
-            const span = event.target as HTMLElement;
-            dry.current?.appendData(span.textContent ?? '');
-            span.remove();
-          }}
-        />
+        <span ref={flow} id="written" onAnimationEnd={(event) => dry(event.target)} />
       </p>
       {done.value && <Ending />}
     </section>
