@@ -48,7 +48,8 @@ export function Text() {
       const node = flow.current;
       if (node === null || text === shown.current) return;
       // Another text than the one that grew
-      const other = dried.current === null || !text.startsWith(shown.current) || shown.current === '';
+      const other =
+        dried.current === null || !text.startsWith(shown.current) || shown.current === '';
       if (other || dried.current === null) {
         dried.current = document.createTextNode('');
         node.replaceChildren(dried.current);
