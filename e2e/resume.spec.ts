@@ -25,7 +25,7 @@ for (const cache of ['opfs', 'none'] as const) {
       const tab = await profile.open(site);
       for (place of [100_000, BLOCK, 3 * BLOCK + 5, size - 1, size]) {
         if (place === 100_000) await tab.begin(url, { ...PATIENT, cache });
-        serving.hub.drop_connections();
+        else serving.hub.drop_connections();
         if (place < size) await tab.has(place);
       }
       expect(await tab.outcome()).toMatchObject({ hash: bundledHash(), code: '' });
