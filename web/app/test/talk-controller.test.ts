@@ -604,6 +604,8 @@ it('branches off within an answer: a sibling that begins with its words and anot
   await other.end();
   await idle();
   expect(textOf(last())).toBe('Good evening, sir');
+  // Two tokens were there, and one came.
+  expect(last().figures?.tokens).toBe(3);
   expect(siblings(tab.talk.conversation.value, first.id)).toEqual([first.id, last().id]);
   expect(tab.talk.logOf(last().id)?.runs).toMatchObject([
     { from: 'text', ids: [4] },

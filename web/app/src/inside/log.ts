@@ -66,6 +66,10 @@ export class TokenLog {
     }
   }
 
+  get length(): number {
+    return this.runs.reduce((sum, { ids }) => sum + ids.length, 0);
+  }
+
   /** A run begins, in the place of one that has not ended: that is begun anew. */
   begin(begun: number, from: 'text' | 'ids', settings: string): void {
     if (this.#open) this.runs.pop();

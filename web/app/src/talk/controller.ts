@@ -262,12 +262,13 @@ export class TalkController {
     const seed = settings.value.seed ?? crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
     const names = lender.names();
     if (names !== null) this.goOnWith(into, names.name, names.ref);
-    // Of an answer that goes on, what is there already.
-    const there = mine.parts.map(({ text }) => text).join('');
-    const had = there === '' ? 0 : (mine.figures?.tokens ?? (await by.countTokens(there)));
-    let spoken = textOf(mine).length;
     const log = this.logOf(mine.id) ?? new TokenLog();
     this.keepLog(mine.id, log);
+    // Of an answer that goes on, what is there already.
+    const there = mine.parts.map(({ text }) => text).join('');
+    const known = mine.figures?.tokens ?? log.length;
+    const had = there === '' ? 0 : known || (await by.countTokens(there));
+    let spoken = textOf(mine).length;
     const kept = settingsText(settings.value);
     log.begin(there.length, 'text', kept);
     now.onGrown = () => {
