@@ -111,6 +111,7 @@ describe('choice', () => {
       [{ ...raw(), logSum: NaN }, [], {}, 'give what a token has as `raw` with `trace`'],
       [{ ...raw(), draws: -1 }, [], {}, 'give what a token has as `raw` with `trace`'],
       [7, [], {}, 'raw is 7'],
+      [null, [], {}, 'raw is null'],
       [raw(), 7, {}, 'before is 7'],
       [raw(), [0x110000], {}, 'token 1114112 is not in the vocabulary'],
       [raw(), [], { most: 0 }, 'most is 0; give a whole number from 1 to 1000'],
@@ -316,7 +317,7 @@ describe('hiddenStates', () => {
     const engine = await load();
     const states = engine.hiddenStates as (...given: unknown[]) => Promise<unknown>;
     const wrong: [unknown, object, string][] = [
-      [7, {}, 'prompt is 7; give an array of token ids'],
+      [7, {}, 'prompt is 7; give a text, or an array of token ids'],
       [['a', 7], {}, 'prompts[1] is 7'],
       [['a', []], {}, 'prompt 1 of the list (from 0) is empty'],
       [[], {}, 'the prompt is empty'],

@@ -94,9 +94,9 @@ function takeChoiceOptions(
 }
 
 /** Checks what a token was chosen from, which may come from a file. Returns a copy. */
-function takeRaw({ info }: InsideHooks, given: RawLogits): RawLogits {
+function takeRaw({ info }: InsideHooks, given: RawLogits | null): RawLogits {
   return reading('raw', () => {
-    const { ids, logits, logSum, entropy, draws } = given;
+    const { ids, logits, logSum, entropy, draws } = given ?? ({} as RawLogits);
     const n = ids instanceof Int32Array && logits instanceof Float32Array ? ids.length : 0;
     const drawn = draws ?? 0;
     const right = n > 0 && n <= MOST_RAW && logits.length === n && Number.isFinite(logSum);
@@ -118,6 +118,8 @@ function told<T>(onProgress: ((progress: T) => void) | undefined): (progress: T)
 /** A prompt, as of a list with this name. */
 function takeOne({ info }: InsideHooks, given: unknown, name: string): string | number[] {
   if (typeof given === 'string') return takeText(given, name);
+  if (!reading(name, () => Array.isArray(given)))
+    throw invalid(`${name} is ${show(given)}; give a text, or an array of token ids`);
   return takeKnownIds(given, info(), name);
 }
 
