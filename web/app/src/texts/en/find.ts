@@ -92,7 +92,7 @@ export const find = {
     archive: 'an archive. Unpack it first.',
     sound: 'a sound.',
     film: 'a film.',
-    model: 'a model. Press the name of the model at the top to open it.',
+    model: 'a model. Press the name of the model in use to open it.',
     weights: 'a model, and no text.',
     other: 'not a text file.',
   } satisfies Record<Refusal, string>,

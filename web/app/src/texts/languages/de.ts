@@ -358,7 +358,7 @@ export const texts: Texts = {
       sound: (name) => `${name} ist eine Tonaufnahme. So etwas kann Sluice noch nicht lesen.`,
       film: (name) => `${name} ist ein Film. So etwas kann Sluice noch nicht lesen.`,
       model: (name) =>
-        `${name} ist ein Modell. Drücke oben auf den Namen des Modells, um es zu öffnen.`,
+        `${name} ist ein Modell. Drücke auf den Namen des jetzigen Modells, um es zu öffnen.`,
       weights: (name) =>
         `${name} ist ein Modell in einer Form, die die Seite nicht lesen kann. Suche eine Datei davon, deren Name auf .gguf endet, oder mache eine mit dem Programm (sluice convert).`,
       other: (name) => `${name} ist keine Textdatei, und Sluice kann sie nicht lesen.`,
@@ -1248,7 +1248,7 @@ export const texts: Texts = {
       archive: 'ein Archiv. Packe es erst aus.',
       sound: 'eine Tonaufnahme.',
       film: 'ein Film.',
-      model: 'ein Modell. Drücke oben auf den Namen des Modells, um es zu öffnen.',
+      model: 'ein Modell. Drücke auf den Namen des jetzigen Modells, um es zu öffnen.',
       weights: 'ein Modell und kein Text.',
       other: 'keine Textdatei.',
     },

@@ -344,7 +344,7 @@ export const texts: Texts = {
       archive: (name) => `${name} est une archive. Sluice ne sait pas encore en lire.`,
       sound: (name) => `${name} est un son. Sluice ne sait pas encore en lire.`,
       film: (name) => `${name} est un film. Sluice ne sait pas encore en lire.`,
-      model: (name) => `${name} est un modèle. Appuyez en haut sur le nom du modèle pour l’ouvrir.`,
+      model: (name) => `${name} est un modèle. Appuyez sur le nom du modèle actuel pour l’ouvrir.`,
       weights: (name) =>
         `${name} est un modèle sous une forme que la page ne peut pas lire. Cherchez-en un fichier dont le nom se termine par .gguf, ou faites-en un avec le programme (sluice convert).`,
       other: (name) => `${name} n’est pas un fichier texte, et Sluice ne peut pas le lire.`,
@@ -1245,7 +1245,7 @@ export const texts: Texts = {
       archive: 'une archive. Ouvrez-la d’abord.',
       sound: 'un son.',
       film: 'un film.',
-      model: 'un modèle. Appuyez en haut sur le nom du modèle pour l’ouvrir.',
+      model: 'un modèle. Appuyez sur le nom du modèle actuel pour l’ouvrir.',
       weights: 'un modèle, et pas un texte.',
       other: 'pas un fichier texte.',
     },
