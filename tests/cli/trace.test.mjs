@@ -248,6 +248,18 @@ describe('replay', () => {
     assert.match(rows[1], /^ {5}1 "," +0\.9\d{3} +0\.9\d{3} +0\.\d{3} +2 {2}topK 40, topP 2$/);
   });
 
+  it('takes a random number for each token where the trace tells no draws', () => {
+    const [head, ...rest] = text.trimEnd().split('\n');
+    const lines = rest.map((line) => {
+      const value = JSON.parse(line);
+      if (value.event === 'token') delete value.raw.draws;
+      return JSON.stringify(value);
+    });
+    const file = temporary('undrawn.jsonl', [head, ...lines, ''].join('\n'));
+    assert.deepEqual(choices(file), choices(story.file));
+    assert.equal(sluice(['replay', file]).out, sluice(['replay', story.file]).out);
+  });
+
   it('shows what other samplers do with the same logits, as a run with them does', () => {
     const other = ['--temp', '1.7', '--top-p', '0.8', '--min-p', '0', '--top-k', '100'];
     const run = traced([...prompt, '-n', '1', '--seed', '3', ...other]);
