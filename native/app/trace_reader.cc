@@ -120,7 +120,8 @@ Result<GenerateOptions> options_of(const TraceJson* given) {
   return std::move(*read);
 }
 
-Result<RawLogits> raw_of(const TraceJson& given, int64_t n_vocab) {
+// `number`: how many tokens of the trace stand before.
+Result<RawLogits> raw_of(const TraceJson& given, int64_t n_vocab, size_t number) {
   RawLogits raw;
   const auto log_sum = real(member(given, "logSum"));
   const auto entropy = real(member(given, "entropy"));
@@ -130,7 +131,9 @@ Result<RawLogits> raw_of(const TraceJson& given, int64_t n_vocab) {
     return fail(Code::bad_file, "its raw has no logSum, entropy or best");
   raw.log_sum = *log_sum;
   raw.entropy = *entropy;
-  if (draws != nullptr && draws->is_number_unsigned()) raw.draws = draws->get<uint64_t>();
+  // A page that nobody looked into kept no draws. Nearly every run draws one for each token.
+  const bool told = draws != nullptr && draws->is_number_unsigned();
+  raw.draws = told ? draws->get<uint64_t>() : number;
   if (best->empty() || best->size() > kMostRawLogits)
     return fail(Code::bad_file, "its raw has ", best->size(), " logits; a trace has 1 to ",
                 kMostRawLogits);
@@ -151,14 +154,14 @@ Result<RawLogits> raw_of(const TraceJson& given, int64_t n_vocab) {
   return raw;
 }
 
-Result<TraceToken> token_of(const TraceJson& line, int64_t n_vocab) {
+Result<TraceToken> token_of(const TraceJson& line, int64_t n_vocab, size_t number) {
   TraceToken token;
   const auto id = whole(member(line, "id"), 0, n_vocab - 1);
   if (!id) return fail(Code::bad_file, "its id is none of the vocabulary's, 0 to ", n_vocab - 1);
   token.id = static_cast<TokenId>(*id);
   token.text = text_at(line, "text");
   if (const TraceJson* raw = member(line, "raw"); raw != nullptr && !raw->is_null()) {
-    SLUICE_ASSIGN(token.raw, raw_of(*raw, n_vocab));
+    SLUICE_ASSIGN(token.raw, raw_of(*raw, n_vocab, number));
   }
   return token;
 }
@@ -263,7 +266,7 @@ Result<std::optional<TraceToken>> TraceReader::next() {
     return std::nullopt;
   }
   if (event != "token") return bad("it is no event of a trace: token, done or error");
-  auto token = token_of(*value, n_vocab_);
+  auto token = token_of(*value, n_vocab_, tokens_.size() - prompt_tokens_);
   if (!token) return bad(token.error().message);
   if (const TraceJson* pieces = member(*value, "pieces");
       pieces != nullptr && pieces->is_object()) {
@@ -278,13 +281,13 @@ Result<std::optional<TraceToken>> TraceReader::next() {
   return std::optional(std::move(*token));
 }
 
-Result<TraceToken> TraceReader::read_at(uint64_t place) const {
+Result<TraceToken> TraceReader::read_at(uint64_t place, size_t number) const {
   bool whole_line = false;
   SLUICE_ASSIGN(const auto line, read_line(place, kMostLine, whole_line));
   const auto value = parsed(line.value_or(""), kMostParts);
   if (!value)
     return fail(Code::bad_file, printable(path_, kMaxShownPath), " has changed: read it again");
-  return token_of(*value, n_vocab_);
+  return token_of(*value, n_vocab_, number);
 }
 
 std::string_view TraceReader::piece(TokenId id) const {

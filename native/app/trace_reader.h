@@ -34,9 +34,10 @@ class TraceReader {
   // The next token; none at the end. Fails with bad_file, naming the line. A last line that is not
   // complete is left out: the run was ended while it was written.
   Result<std::optional<TraceToken>> next();
-  // The byte at which the next line begins. read_at() reads again what next() gave from there.
+  // The byte at which the next line begins. read_at() reads again what next() gave from there,
+  // after so many tokens.
   uint64_t place() const { return next_line_; }
-  Result<TraceToken> read_at(uint64_t place) const;
+  Result<TraceToken> read_at(uint64_t place, size_t number) const;
 
   int64_t n_vocab() const { return n_vocab_; }
   std::span<const TokenId> suppressed() const { return suppressed_; }

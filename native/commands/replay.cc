@@ -71,10 +71,10 @@ std::string quoted(const TraceReader& trace, TokenId id) {
   return piece.empty() ? concat("(token ", id, ")") : text_in_quotes(piece);
 }
 
-std::string probability(double p) { return p > 0 ? format("%8.4f", p) : "       -"; }
+std::string probability(double p) { return p > 0 ? format("%7.4f", p) : "      -"; }
 
 std::string table_head() {
-  return "     # token                  before    after  entropy  drawn  samplers\n";
+  return "     # token                 before   after entropy/nats  drawn  samplers\n";
 }
 
 std::string table_row(const TraceReader& trace, size_t number, const TraceToken& token,
@@ -86,7 +86,7 @@ std::string table_row(const TraceReader& trace, size_t number, const TraceToken&
   for (const ChoiceView::Token& each : view.candidates)
     if (each.id == token.id) after = static_cast<double>(each.p);
   row += probability(terminal::raw_probability(*token.raw, token.id)) + " " + probability(after) +
-         format(" %8.3f", token.raw->entropy);
+         format(" %12.3f", token.raw->entropy);
   if (!view.enough) return row + "      -  needs logits that the trace doesn't have\n";
   row += format(" %6llu  ", static_cast<unsigned long long>(view.nucleus)) +
          terminal::steps_text(view);
@@ -117,6 +117,18 @@ int print(TraceReader& trace, const GenerateOptions& options, const ReplayOption
   }
   if (trace.is_cut()) note("the trace ends in the middle of a line, which is left out");
   return kDone;
+}
+
+// The options' help names the defaults of a run. Here those that aren't given are the trace's.
+void name_defaults(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string group = option->get_group();
+    if (group != "Sampling" && group != "More samplers") continue;
+    const std::string help = option->get_description();
+    option->description(help.substr(0, help.rfind(" (default ")) + " (default the trace's)");
+  }
+  app.get_option("--seed")->description(
+      "the random numbers that take the tokens (default the trace's)");
 }
 
 int replay(const CLI::App& app, const ReplayOptions& how) {
@@ -161,6 +173,7 @@ void add_replay(CLI::App& program, int& status) {
       ->group("Output");
   add_json(*app, options->json, "one JSON object for each token");
   add_options(*app, options->generate);
+  name_defaults(*app);
   app->callback([app, options, &status] { status = replay(*app, *options); });
 }
 

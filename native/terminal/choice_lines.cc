@@ -100,13 +100,13 @@ std::vector<std::string> choice_lines(const ShownChoice& choice, size_t columns,
   const size_t width = columns > 1 ? columns - 1 : 1;
   const double p = raw_probability(choice.raw, choice.id);
   std::vector<std::string> lines;
-  lines.push_back(styled_as(
-      "2",
-      cut_to(concat("token ", choice.number, ": ", quoted(choice, choice.id),
-                    p > 0 ? format(", probability %.4f, surprise %.2f", p, -std::log(p)) : "",
-                    format(", entropy %.2f", choice.raw.entropy)),
-             width),
-      styled));
+  std::string about =
+      concat("token ", choice.number, ": ", quoted(choice, choice.id),
+             p > 0 ? format(", probability %.4f, surprise %.2f", p, -std::log(p)) : "",
+             format(", entropy %.2f", choice.raw.entropy));
+  constexpr std::string_view kUnit = " nats";
+  if (columns_of(about) + kUnit.size() <= width) about += kUnit;
+  lines.push_back(styled_as("2", cut_to(about, width), styled));
   std::string steps = "more logits are needed than were kept to say what these options do";
   if (view.enough) {
     steps = steps_text(view);

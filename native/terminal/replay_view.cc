@@ -181,7 +181,7 @@ Status Player::draw() {
   const size_t text_rows = std::clamp<size_t>(room - most, 1, kTextRows);
 
   const Step& step = steps_[at_];
-  SLUICE_ASSIGN(const cli::TraceToken token, trace_.read_at(step.place));
+  SLUICE_ASSIGN(const cli::TraceToken token, trace_.read_at(step.place, at_));
   std::vector<std::string> rows;
   // No more of the text than its rows could hold.
   size_t begin = step.end - std::min(step.end, 8 * width * text_rows);

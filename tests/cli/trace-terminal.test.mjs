@@ -28,7 +28,7 @@ describe('run --watch', { skip: lacksScript }, () => {
     begins(run);
     const seen = run.raw.split(/token (?=\d+: ")/).slice(1);
     assert.equal(seen.length, 30, run.raw);
-    assert.match(seen[0], /^1: ",", probability 0\.9\d{3}, surprise 0\.\d\d, entropy 0\.\d\d/);
+    assert.match(seen[0], /^1: ",", probability 0\.9\d{3}, surprise 0\.\d\d, entropy 0\.\d\d nats/);
     assert.match(seen[0], /topK 40, topP 2; drawn among 2 \(0\.99\d\)/);
     assert.match(seen[0], /> ","  .*0\.9\d{3} +0\.9\d{3} .*\u2588{10}/);
     assert.match(seen[0], /" in"  .* - topP/);

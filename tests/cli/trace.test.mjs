@@ -244,8 +244,34 @@ describe('replay', () => {
     assert.equal(err, '');
     const rows = out.trimEnd().split('\n');
     assert.equal(rows.length, 41);
-    assert.match(rows[0], /^ {5}# token +before +after +entropy +drawn +samplers$/);
+    assert.match(rows[0], /^ {5}# token +before +after +entropy\/nats +drawn +samplers$/);
+    // Each number ends where its head does.
+    const heads = rows[0].matchAll(/before|after|entropy\/nats|drawn/g);
+    for (const { 0: head, index } of heads)
+      assert.match(rows[1].slice(0, index + head.length), / (0\.\d+|2)$/);
     assert.match(rows[1], /^ {5}1 "," +0\.9\d{3} +0\.9\d{3} +0\.\d{3} +2 {2}topK 40, topP 2$/);
+  });
+
+  it('takes a random number for each token where the trace tells no draws', () => {
+    const [head, ...rest] = text.trimEnd().split('\n');
+    const lines = rest.map((line) => {
+      const value = JSON.parse(line);
+      if (value.event === 'token') delete value.raw.draws;
+      return JSON.stringify(value);
+    });
+    const file = temporary('undrawn.jsonl', [head, ...lines, ''].join('\n'));
+    assert.deepEqual(choices(file), choices(story.file));
+    assert.equal(sluice(['replay', file]).out, sluice(['replay', story.file]).out);
+  });
+
+  it("has help that names the trace's options as its defaults", () => {
+    const help = sluice(['replay', '--help']).out.split('Sampling:')[1].replace(/\s+/g, ' ');
+    assert.match(help, / --seed S the random numbers that take .* \(default the trace's\)/);
+    const defaults = help.match(/\(default [^)]*\)/g);
+    assert.ok(defaults.length >= 18);
+    assert.deepEqual([...new Set(defaults)], ["(default the trace's)"]);
+    assert.doesNotMatch(help, /a random one/);
+    assert.match(sluice(['run', '--help']).out, /default a random one/);
   });
 
   it('shows what other samplers do with the same logits, as a run with them does', () => {

@@ -17,6 +17,8 @@ BAD_FILE = 3
 NO_MEMORY = 4
 
 VERSION = 1  # of the JSON that the tools write
+# In pages and pictures, which may be replaced where it is.
+MARK = "<!-- made by sluice tools/probes -->"
 
 
 class Problem(Exception):
@@ -155,6 +157,11 @@ def common_parser(prog: str, doc: str | None) -> argparse.ArgumentParser:
         "--seed", type=count(0, 2**31 - 1), default=1, help="of all random numbers (default 1)"
     )
     return parser
+
+
+def print_progress(text: str) -> None:
+    """Says on stderr what begins."""
+    print(f"probes: {text}", file=sys.stderr, flush=True)
 
 
 def print_correlation(name: str, one: dict[str, Any]) -> None:

@@ -14,6 +14,8 @@ import argparse
 import sys
 from typing import Any
 
+import packages  # noqa: F401  # before what needs them
+
 import numpy as np
 
 from command import (
@@ -26,6 +28,7 @@ from command import (
     write_summary,
 )
 from folds import Permuter, p_value
+from outputs import check_output, inputs_of
 from similarity import ENOUGH_ROWS, MEASURES, Directions, canonical, enough_rows, mean_or_none
 from states import States, read_groups, read_labels, read_states, repeat_warnings
 
@@ -207,6 +210,7 @@ def main(args: list[str]) -> int:
     )
     parser.add_argument("--out", required=True, metavar="FILE.json")
     options = parser.parse_args(args)
+    check_output(options.out, inputs_of(options))
     x = read_states(options.states, options.sidecar, options.tokens)
     y = None if options.other is None else read_states(options.other, None, options.tokens)
     described = {"states": x.describe()} | ({} if y is None else {"other": y.describe()})

@@ -14,11 +14,14 @@ import os
 import sys
 from typing import Any
 
+import packages  # noqa: F401  # before what needs them
+
 import numpy as np
 
 from command import common_parser, run_command, write_summary
 from folds import bootstrap_interval
 from lens import Head
+from outputs import check_output, inputs_of
 from states import States, read_groups, read_states
 
 # Numbers of a block of distributions: 32 MB in float64.
@@ -113,6 +116,7 @@ def main(args: list[str]) -> int:
     )
     parser.add_argument("--out", required=True, metavar="FILE.json")
     options = parser.parse_args(args)
+    check_output(options.out, inputs_of(options))
     states = read_states(options.states, options.sidecar, options.tokens)
     result = diverge(states, Head(options.model), options.group, options.seed)
     summary = write_summary(

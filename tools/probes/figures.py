@@ -11,7 +11,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-from command import printable  # noqa: E402
+from command import MARK, printable  # noqa: E402
 
 # Stands for the colour of the text until the SVG is written.
 INK = "#010203"
@@ -77,7 +77,7 @@ def alone(svg: str, alt: str) -> str:
     size = f'width="{width}" height="{height}" role="img"'
     # Blanks at the ends of lines, which matplotlib leaves, would be in every difference of two files.
     text = re.sub(r" +$", "", rest, flags=re.M)
-    return f"{head} {size}>{style}<title>{escape(alt)}</title>{text}\n"
+    return f"{head} {size}>{MARK}{style}<title>{escape(alt)}</title>{text}\n"
 
 
 def escape(text: str) -> str:

@@ -15,6 +15,8 @@ import sys
 import warnings
 from typing import Any
 
+import packages  # noqa: F401  # before what needs them
+
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -23,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from command import common_parser, count, run_command, shown, usage, write_summary
 from folds import Permuter, bootstrap_interval, Split, choose_folds, p_value, permuted_splits
+from outputs import check_output, inputs_of
 from states import States, read_field, read_groups, read_labels, read_states, repeat_warnings
 
 # Types of words from which on random labels of them are a task.
@@ -260,6 +263,7 @@ def main(args: list[str]) -> int:
     options = parser.parse_args(args)
     if len(set(options.label)) < len(options.label):
         usage("a label is given twice")
+    check_output(options.out, inputs_of(options))
     states = read_states(options.states, options.sidecar, options.tokens)
     probes = [probe_label(states, label, options) for label in options.label]
     summary = write_summary(

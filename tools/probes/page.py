@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from command import MARK
 from figures import (
     TITLES,
     alone,
@@ -211,7 +212,7 @@ def make_page(summaries: list[dict[str, Any]]) -> tuple[str, dict[str, str]]:
         f"({states.get('at', 'residual')}, positions: {states.get('positions', 'last')}); {states['file']}"
     )
     head = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{MARK}'
         '<meta name="viewport" content="width=device-width">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
         f"<title>{escape(title)}</title><style>{STYLE}</style></head>"

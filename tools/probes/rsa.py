@@ -15,6 +15,8 @@ import argparse
 import sys
 from typing import Any
 
+import packages  # noqa: F401  # before what needs them
+
 import numpy as np
 from scipy.stats import rankdata
 
@@ -30,6 +32,7 @@ from command import (
 )
 from compare_layers import check_same_stimuli
 from folds import p_value
+from outputs import check_output, inputs_of
 from states import States, read_labels, read_states, repeat_warnings
 
 
@@ -196,6 +199,7 @@ def main(args: list[str]) -> int:
     parser.add_argument("--permutations", type=count(0, 100000), default=999, help="(default 999)")
     parser.add_argument("--out", required=True, metavar="FILE.json")
     options = parser.parse_args(args)
+    check_output(options.out, inputs_of(options))
     states = read_states(options.states, options.sidecar, options.tokens)
     other = None if options.other is None else read_states(options.other, None, options.tokens)
     described = {"states": states.describe()} | (

@@ -117,6 +117,11 @@ def check_stack(array: np.ndarray, sidecar: dict[str, Any], path: str, name: str
         )
 
 
+def files_of(path: str, sidecar_path: str | None = None) -> list[str]:
+    """The files that read_states reads: the arrays, and the JSON beside them."""
+    return [path, sidecar_path or f"{os.path.splitext(path)[0]}.json"]
+
+
 def read_states(path: str, sidecar_path: str | None = None, tokens: str = "last") -> States:
     """
     Reads F.npy [stimuli, layers, dim], or F.npz with an array [layers, tokens, dim] for each stimulus,
@@ -124,14 +129,16 @@ def read_states(path: str, sidecar_path: str | None = None, tokens: str = "last"
     its rows or `each` one. Raises Problem (2) for another name or `tokens` that a .npy file can't give, and
     Problem (3) if a file can't be used or the two don't fit.
     """
-    stem, extension = os.path.splitext(path)
+    extension = os.path.splitext(path)[1]
     if extension not in (".npy", ".npz"):
         usage(f"{path} is neither .npy nor .npz")
     if extension == ".npy" and tokens != "last":
         usage(
             f"--tokens {tokens} wants the states of all tokens: sluice probe --positions all --out F.npz"
         )
-    beside = sidecar_path or f"{stem}.json"
+    beside = files_of(path, sidecar_path)[1]
+    if not os.path.exists(path):
+        bad_file(f"{path} is missing: name what `sluice probe --out` wrote")
     if not os.path.exists(beside):
         bad_file(
             f"{beside} is missing: `sluice probe` writes it beside the states (--sidecar names another)"

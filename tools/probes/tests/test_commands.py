@@ -6,6 +6,8 @@ import contextlib
 import io
 import json
 import os
+import subprocess
+import sys
 import unittest
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
@@ -19,7 +21,7 @@ import divergence
 import linear_probe
 import rsa
 import run
-from command import Problem, read_whole, run_command, shown, write_file
+from command import MARK, Problem, read_whole, run_command, shown, write_file
 
 
 def call(body: Callable[[list[str]], int], *args: str) -> tuple[int, str, str]:
@@ -88,7 +90,10 @@ class Run(InFolder):
         status, said, wrong = call(
             run.main, self.states, *labels, "--model", self.model, "--out", out, *quick
         )
-        self.assertEqual((status, wrong), (0, ""))
+        self.assertEqual(status, 0)
+        began = ["linear probe of 'label'", f"linear probe of {shown(self.name)}"]
+        began += ["layers beside layers", "representational similarity", "logit lens"]
+        self.assertEqual(wrong.splitlines(), [f"probes: {text}" for text in began])
         written = [os.path.basename(line.removeprefix("wrote ")) for line in said.splitlines()]
         summaries = ["linear_probe.json", "compare_layers.json", "rsa.json", "divergence.json"]
         self.assertEqual(written[:4], summaries)
@@ -177,7 +182,7 @@ class Run(InFolder):
             (2, "number from 1e-6 to 1e6", ["--strength", "nan"]),
             (3, "is no GGUF file", ["--model", self.states]),
             (3, "can't be read: No such file", ["--model", self.path("none.gguf")]),
-            (3, "none.json is missing", ["--with", self.path("none.npy")]),
+            (3, "none.npy is missing", ["--with", self.path("none.npy")]),
         ]
         for expected, message, args in cases:
             status, said, wrong = call(run.main, self.states, *args, "--out", out)
@@ -189,6 +194,109 @@ class Run(InFolder):
         status, _, wrong = call(rsa.main, self.states, "--out", self.path("file/out.json"))
         self.assertEqual(status, 1)
         self.assertRegex(wrong, "^probes: .*file/out.json can't be written: ")
+
+    def test_an_output_replaces_summaries_alone(self) -> None:
+        other = self.write_states(self.values, self.stimuli, name="other")
+        foreign = {
+            "notes.txt": b"notes",
+            "list.json": b'["tool", "version"]',
+            "half.json": b'{"tool": "rsa"}',
+            "damaged.json": b'{"tool": "rsa", "version": 1',
+            "page.html": MARK.encode(),
+        }
+        for name, data in foreign.items():
+            self.write(name, data)
+        os.symlink(self.states, self.path("link.npy"))
+        os.mkdir(self.path("folder"))
+        cases = [("is a folder", "folder")]
+        cases += [("no summary of these tools; remove it", name) for name in foreign]
+        read = ["states.npy", "states.json", "link.npy", "other.npy", "other.json"]
+        cases += [("is a file that is read", name) for name in read]
+        before = self.contents(self.folder)
+        for message, name in cases:
+            status, said, wrong = call(
+                rsa.main, self.states, "--with", other, "--out", self.path(name)
+            )
+            with self.subTest(name):
+                self.assertEqual((status, said), (2, ""))
+                self.assertIn(message, wrong)
+        tools: list[tuple[Callable[[list[str]], int], list[str]]] = [
+            (linear_probe.main, ["--label", "label"]),
+            (compare_layers.main, []),
+            (divergence.main, ["--model", self.model]),
+        ]
+        for body, args in tools:
+            for name in ("notes.txt", "states.json"):
+                status = call(body, self.states, *args, "--out", self.path(name))[0]
+                self.assertEqual(status, 2)
+        status = call(divergence.main, self.states, "--model", self.model, "--out", self.model)[0]
+        self.assertEqual(status, 2)
+        self.assertEqual(self.contents(self.folder), before)
+        # One that isn't there is no other file for that.
+        none = self.path("none.npy")
+        self.assertEqual(call(rsa.main, none, "--out", self.path("none.json"))[0], 2)
+        self.write("empty.json", b"")
+        out = self.path("empty.json")
+        for body, args in (tools[1], tools[2]):
+            self.assertEqual(call(body, self.states, *args, "--out", out)[0], 0)
+
+    def contents(self, folder: str) -> dict[str, bytes]:
+        """The files of a folder by name."""
+        names = [name for name in os.listdir(folder) if os.path.isfile(os.path.join(folder, name))]
+        return {name: read_whole(os.path.join(folder, name), 1 << 24) for name in names}
+
+    def test_a_folder_is_looked_at_before_the_first_probe(self) -> None:
+        out = self.path("out")
+        args = ["--label", "label", "--permutations", "0", "--controls", "0", "--out"]
+        self.assertEqual(call(run.main, self.states, *args, out)[0], 0)
+        self.assertEqual(call(run.main, self.states, *args, out)[0], 0)
+        for name in os.listdir(out):
+            path = os.path.join(out, name)
+            own = read_whole(path, 1 << 24)
+            with open(path, "wb") as file:
+                file.write(b"<svg>mine</svg>")
+            before = self.contents(out)
+            status, said, wrong = call(run.main, self.states, *args, out)
+            with self.subTest(name):
+                self.assertEqual((status, said), (2, ""))
+                self.assertRegex(wrong, f"^probes: .*{name} is there and no (summary|page)")
+                self.assertEqual(self.contents(out), before)
+            with open(path, "wb") as file:
+                file.write(own)
+        # States whose sidecar has the name of a summary.
+        states = self.write_states(self.values, self.stimuli, name="rsa")
+        for folder, expected, message in (
+            (self.folder, 2, "rsa.json is a file that is read"),
+            (self.states, 2, "states.npy is a file; --out wants the name of a folder"),
+            (self.path("rsa.npy/out"), 1, "out can't be written: Not a directory"),
+        ):
+            status, said, wrong = call(run.main, states, *args, folder)
+            self.assertEqual((status, said), (expected, ""))
+            self.assertIn(message, wrong)
+            self.assertNotIn("linear probe", wrong)
+
+    def test_a_package_that_is_missing_is_named(self) -> None:
+        tools_of = {"sklearn": ("run", "rsa", "linear_probe"), "matplotlib": ("run",)}
+        for missing, tools in tools_of.items():
+            folder = self.path(missing)
+            os.mkdir(folder)
+            self.write(f"{missing}/{missing}.py", b"raise ImportError('none is there')")
+            for tool in tools:
+                done = subprocess.run(
+                    [sys.executable, os.path.join(TOOLS, f"{tool}.py"), self.states, "--out", "x"]
+                    + ["--label", "label"],
+                    env={**os.environ, "PYTHONPATH": folder},
+                    cwd=self.folder,
+                    capture_output=True,
+                    text=True,
+                )
+                with self.subTest(tool):
+                    self.assertEqual((done.returncode, done.stdout), (1, ""))
+                    self.assertRegex(
+                        done.stderr,
+                        f"^probes: {missing} can't be loaded by .*: sudo apt-get install "
+                        "python3-numpy python3-scipy python3-sklearn python3-matplotlib\n$",
+                    )
 
     def test_an_output_is_whole_or_not_there(self) -> None:
         os.mkdir(self.path("taken"))

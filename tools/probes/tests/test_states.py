@@ -149,7 +149,7 @@ class Hostile(InFolder):
             sidecar_path=self.folder,
         )
         os.unlink(path)
-        self.refuse("can't be read", path)
+        self.refuse("states.npy is missing: name what `sluice probe --out` wrote", path)
 
     def test_files_larger_than_the_memory_are_not_read(self) -> None:
         path = self.write_states(np.zeros((4, 3, 2)), make_stimuli(4))
@@ -247,6 +247,7 @@ class Hostile(InFolder):
             self.refuse("isn't JSON", path)
         os.unlink(self.path("states.json"))
         self.refuse("states.json is missing: `sluice probe` writes it", path)
+        self.refuse("nope.npy is missing: name what", self.path("nope.npy"))
 
     def test_fields(self) -> None:
         stimuli = make_stimuli(4)
