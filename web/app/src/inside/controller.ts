@@ -6,7 +6,7 @@ import type { Clock } from '../ui/clock';
 import { chainOf, samplersOfRun, type Chain, type ChainToken } from './chain';
 import { Computing } from './computing';
 import { fileWith } from './file-subject';
-import type { Keeping, Known } from './keeping';
+import { isOf, type Keeping, type Known } from './keeping';
 import type { Insight } from './library';
 import { plainChoice } from './plain-choice';
 import { Player } from './player';
@@ -51,12 +51,6 @@ const PIECES = 4096;
 const PACE_MS = 80;
 /** Candidates of a token that are told. */
 const MOST = 40;
-
-/** Whether what was kept is of this text. */
-function isOf({ trace, runs }: Known, of: Subject): boolean {
-  const text = trace.tokens.map((token) => token.text).join('');
-  return of.text().slice(runs[0]?.begun ?? 0) === text;
-}
 
 export class XrayController {
   readonly chain = signal<Chain | null>(null);
