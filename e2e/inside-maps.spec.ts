@@ -117,8 +117,9 @@ test('shows what each layer would have said, as a map that the keys lead through
   await inside.write(app);
   await inside.look(30);
   await inside.unfold();
-  await inside.button('Compute the map').click();
+  await inside.button('Compute the map').press('Enter');
   await expect(inside.map.locator('thead th')).toHaveCount(25);
+  await expect(inside.map.locator('tbody tr:first-child td[data-here=true]')).toBeFocused();
   await expect(inside.map.locator('tbody tr')).toHaveCount(5);
   await expect(inside.map).toHaveAccessibleName('Tokens 17 to 40');
   // The last layer's likeliest token is the first of the bars.
@@ -150,7 +151,8 @@ test('shows what the model looked at, by layer and head', async ({ app, page }) 
   await inside.write(app);
   await inside.look(12);
   await inside.unfold();
-  await inside.button('Compute the attention').click();
+  await inside.button('Compute the attention').press('Enter');
+  await expect(inside.words.last()).toBeFocused();
   // The mark of the beginning, four words of the prompt, and eleven tokens.
   await expect(inside.words).toHaveCount(16);
   expect(await inside.view.locator('.arcs-box path').count()).toBeGreaterThan(1);
@@ -236,6 +238,10 @@ test('a trace of another model is seen without its filters', async ({ app, page,
   await expect(inside.taken).toHaveCount(1);
   await expect(inside.view.locator('.xray-filters')).toHaveCount(0);
   await expect(inside.view.locator('.layers-of')).toHaveCount(0);
+  // What the filters left is not known: there is only what the model had.
+  await expect(inside.view.locator('.xray-facts div').nth(3)).toHaveText('Nucleus–');
+  await expect(inside.rows.first().locator('td.number')).toHaveText([/^[\d.]+.%$/, '–']);
+  await expect(inside.rows.first().locator('.after')).toHaveAttribute('style', /^width: 0/);
   await app.goBack();
   await app.closeSheet();
   await expect(app.modelName).toHaveText('Sluice Stories');
@@ -262,6 +268,10 @@ test('a file that is no trace is refused with its line, and stays what it was el
   });
   await expect(page.locator('.trace-file')).toContainText('its last line is not whole');
   await inside.known();
+  // A run that ended before its first token
+  await inside.drop('none.jsonl', `${lines[0]}\n`);
+  await expect(inside.view).toContainText('There is no token in this trace.');
+  await expect(inside.button('Open a trace')).toBeVisible();
   // The view that it stands in the place of comes back, and any other.
   await page.getByRole('button', { name: 'Write', exact: true }).first().click();
   await expect(page.locator('.trace-file')).toHaveCount(0);
@@ -391,6 +401,22 @@ for (const [width, height] of Object.entries(HEIGHTS)) {
         await expect(inside.words).toHaveCount(24);
         await inside.map.scrollIntoViewIfNeeded();
         await check('-map');
+        // What is scrolled below the view's heading is not over it.
+        const head = inside.view.locator('.xray-head');
+        await inside.map.locator('thead').evaluate((row) => {
+          const view = row.closest('.xray');
+          const top = view?.getBoundingClientRect().top ?? 0;
+          view?.scrollBy(0, row.getBoundingClientRect().top - top);
+        });
+        expect(
+          await head.evaluate((box) => {
+            const { x, y, width, height } = box.getBoundingClientRect();
+            const seen = [0.1, 0.5, 0.9].map((at) =>
+              document.elementFromPoint(x + at * width, y + height / 2),
+            );
+            return seen.filter((one) => one?.closest('.xray') && !box.contains(one)).length;
+          }),
+        ).toBe(0);
         await inside.view.evaluate((box) => box.scrollTo(0, box.scrollHeight));
         await check('-arcs');
         const coming = page.waitForEvent('download');

@@ -125,6 +125,10 @@ test('goes through a text by keys, by itself, and by its words', async ({ app, p
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
   await expect(xray.along).toHaveValue('3');
+  // What the slider says is read out.
+  const told = (await xray.along.getAttribute('aria-valuetext')) ?? '';
+  expect(told).toMatch(/^Token 3 of 40: “.+”, surprise/);
+  await expect(page.locator('#app > [role=status]')).toHaveText(told);
   await page.keyboard.press('ArrowLeft');
   await expect(xray.along).toHaveValue('2');
   await page.keyboard.press('End');
@@ -208,9 +212,10 @@ test('writes on with another token: the text is that of a run begun there with i
   await xray.open();
   await xray.computed();
   await xray.look(6);
-  await xray.rows.getByRole('button').nth(1).click();
+  await xray.rows.getByRole('button').nth(1).press('Enter');
   await expect(page.locator('.pager .number')).toHaveText('2 of 2');
   await app.written();
+  await expect(xray.view.getByRole('heading', { name: 'X-ray' })).toBeFocused();
   const branch = (await app.text.textContent()) ?? '';
   expect(branch).not.toBe(parent);
   await expect(xray.along).toHaveValue('46');
@@ -304,6 +309,15 @@ test('of a text of 5,000 tokens only what is seen is drawn', async ({ app, page 
     expect(words).toBeLessThan(125);
     expect(line).toBeGreaterThan(1000);
     expect(line).toBeLessThan(10_000);
+    // The token is within the strip.
+    const strip = page.locator('.xray-strip').last();
+    const [box, here] = await Promise.all([
+      strip.boundingBox(),
+      strip.locator('[data-here=true]').boundingBox(),
+    ]);
+    if (box === null || here === null) throw new Error('not drawn');
+    expect(here.y).toBeGreaterThanOrEqual(box.y);
+    expect(here.y + here.height).toBeLessThanOrEqual(box.y + box.height);
   }
 });
 
@@ -317,9 +331,10 @@ talkTest(
     const xray = new Xray(page);
     await xray.computed();
     await xray.look(3);
-    await xray.rows.getByRole('button').first().click();
+    await xray.rows.getByRole('button').first().press('Enter');
     await expect(page.locator('.branches .number')).toHaveText('2/2');
     await expect(talk.answers).toContainText('Hello there');
+    await expect(xray.view.getByRole('heading', { name: 'X-ray' })).toBeFocused();
     await expect(xray.view.getByRole('button', { name: /^The text that this one/ })).toBeVisible();
     // The next answer is looked at while it is written.
     await talk.begin('hello 4');

@@ -40,6 +40,17 @@ it('is a row for each candidate, in the order of the bars', () => {
   ]);
 });
 
+it('leaves empty what is not known without the model', () => {
+  const [one] = CHOICE.candidates;
+  if (one === undefined) throw new Error('no candidate');
+  const unknown = { ...CHOICE, steps: [], candidates: [{ ...one, changed: NaN, p: NaN }] };
+  expect(rowsOf(unknown, pieceOf)[1]).toEqual(['“ upon”', '7', '0.5', '', '', '', '']);
+  const { pen, texts, boxes } = recording();
+  draw(pen, { trace: traceOf(3), at: 1, choice: unknown, pieceOf, look: LOOK });
+  expect(texts).toContain('50.0\u00a0%');
+  expect(boxes.flat().filter((side) => !Number.isFinite(side))).toEqual([]);
+});
+
 it('has tabs between its cells, and no more lines than rows', () => {
   const lines = toTabs(rowsOf(CHOICE, pieceOf)).split('\n');
   expect(lines.map((line) => line.split('\t').length)).toEqual([7, 7, 7, 7]);

@@ -118,6 +118,52 @@ it('shows a map with a row for each layer and a column for each token; a cell te
   expect(find('tbody tr:first-child td').style.getPropertyValue('--strength')).toBe('0.000');
 });
 
+it('the focus stays with what is computed: on stop, and then on a cell or a word', async () => {
+  const fake = new FakeLayers();
+  fake.holds = true;
+  const { of, needs } = looking(fake, 6);
+  needs.at.value = 2;
+  await act(() =>
+    render(
+      <>
+        <LensPart of={of} />
+        <ArcsPart of={of} layers={3} />
+      </>,
+      root,
+    ),
+  );
+  const focused = (): Element | null => document.activeElement;
+  button('Compute the map').focus();
+  await act(() => button('Compute the map').click());
+  expect(focused()?.textContent).toBe('Stop');
+  await act(() => button('Stop').click());
+  expect(focused()?.textContent).toBe('Compute the map');
+  for (const [label, selector] of [
+    ['Compute the map', 'td[tabindex="0"]'],
+    ['Compute the attention', '.arcs li[tabindex="0"]'],
+  ] as const) {
+    button(label).focus();
+    await act(() => button(label).click());
+    await act(async () => {
+      fake.go?.();
+      await new Promise((resolve) => setTimeout(resolve));
+    });
+    expect(focused()).toBe(find(selector));
+  }
+  // Who has gone elsewhere meanwhile stays there.
+  await act(() => {
+    needs.at.value = 3;
+  });
+  button('Compute it for this token').focus();
+  await act(() => button('Compute it for this token').click());
+  find('td[tabindex="0"]').focus();
+  await act(async () => {
+    fake.go?.();
+    await new Promise((resolve) => setTimeout(resolve));
+  });
+  expect(focused()).toBe(find('td[tabindex="0"]'));
+});
+
 it('says how far the map is, and is stopped', async () => {
   const fake = new FakeLayers();
   fake.holds = true;

@@ -3,6 +3,8 @@ import { signal } from '@preact/signals';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Insight } from '../src/inside/library';
 import { XrayController } from '../src/inside/controller';
+import { tellStep } from '../src/inside/told';
+import { announcement } from '../src/ui/announce';
 import { FakeClock, settled } from './controllers';
 import { FakeInsight, FakeText, idOf, rawOf } from './xray-setup';
 
@@ -177,6 +179,34 @@ it('asks what if on the same logits; what does not suffice is computed anew, and
   await drawn();
   expect(xray.whatIf.value).toEqual({});
   expect(xray.shown.value).toMatchObject({ moved: false, anew: false });
+  // Another text begins with its own settings.
+  xray.move('topK', 5);
+  const other = new FakeText('two');
+  other.begin();
+  other.look(' upon');
+  text.subject.value = other.as();
+  await drawn();
+  expect(xray.whatIf.value).toEqual({});
+  expect(xray.shown.value).toMatchObject({ moved: false, samplers: { topK: 40 } });
+});
+
+it('a step is told to who does not see it, and what moves by itself is not', async () => {
+  await written(...Array.from({ length: 20 }, () => ' fox'));
+  tellStep(xray, () => xray.step(1));
+  expect(announcement.value).toBe('Token 2 of 20: “fox”, surprise 1.4 bits');
+  tellStep(xray, () => xray.toTheEnd());
+  expect(announcement.value).toContain('Token 20 of 20');
+  xray.playOrPause();
+  clock.draw(1000);
+  expect(xray.at.value).toBeGreaterThan(0);
+  expect(announcement.value).toContain('Token 20 of 20');
+  end();
+  announcement.value = '';
+  text.subject.value = new FakeText('two').as({ growing: true });
+  open();
+  await drawn();
+  tellStep(xray, () => xray.step(1));
+  expect(announcement.value).toBe('');
 });
 
 it('plays at a speed, and stops at the end', async () => {

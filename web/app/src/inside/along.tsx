@@ -1,11 +1,9 @@
 import { useComputed } from '@preact/signals';
-import { count } from '../texts/format';
 import type { XrayController } from './controller';
 import { draw, highest, seriesOf } from './series';
 import { SHADES, shade, type Shade } from './shade';
-import { pieceOf } from './token-text';
 import { xrayTexts } from './texts';
-import { inBits, named } from './words';
+import { told } from './told';
 
 const WIDTH = 480;
 const HEIGHT = 64;
@@ -23,12 +21,6 @@ export function Along({ xray }: { xray: XrayController }) {
   });
   const words = xrayTexts.value;
   const [at, length] = [xray.at.value, xray.length.value];
-  const token = xray.token();
-  const told = words.told(
-    words.tokenOf(count(at + 1), count(length)),
-    token === null ? '' : named(pieceOf(xray, token)),
-    inBits(-(token?.logprob ?? NaN)),
-  );
   return (
     <div class="xray-along">
       <div class="xray-along-head">
@@ -58,7 +50,7 @@ export function Along({ xray }: { xray: XrayController }) {
           max={Math.max(1, length)}
           value={at + 1}
           aria-label={words.line}
-          aria-valuetext={told}
+          aria-valuetext={told(xray)}
           onInput={(event) => xray.to(Number(event.currentTarget.value) - 1)}
         />
         <div class="xray-picture" aria-hidden="true">

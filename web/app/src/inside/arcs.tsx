@@ -21,7 +21,9 @@ export function ArcsPart({ of, layers }: { of: LayersController; layers: number 
   const heading = useId();
   return (
     <section class="arcs" aria-labelledby={heading}>
-      <h3 id={heading}>{words.title}</h3>
+      <h3 id={heading} tabIndex={-1}>
+        {words.title}
+      </h3>
       <p class="hint">{words.about}</p>
       {of.led.value ? (
         <DemandBar
@@ -32,6 +34,7 @@ export function ArcsPart({ of, layers }: { of: LayersController; layers: number 
           busy={of.busy.value}
           wanted={looks?.token !== of.at.value}
           begin={() => of.computeLooks()}
+          result="li[tabindex='0']"
         />
       ) : (
         <p class="hint">{xrayTexts.value.firstOfAll}</p>

@@ -6,6 +6,7 @@ import { Icon } from '../ui/icons';
 import type { ChainToken } from './chain';
 import { MOVED, type Moved, type Shown, type XrayController } from './controller';
 import { xrayTexts } from './texts';
+import { toTitle } from './title';
 import { named, seen, share } from './words';
 
 const FEW = 12;
@@ -25,7 +26,10 @@ export function Candidates({ xray }: { xray: XrayController }) {
   const { choice, of: token } = shown;
   const rows = rowsOf(choice, token, all.value ? Infinity : FEW);
   // Bars are as long as the likeliest one lets them be.
-  const most = Math.max(...rows.map(({ logprob, p }) => Math.max(Math.exp(logprob), p)), 0.01);
+  const most = Math.max(
+    ...rows.flatMap(({ logprob, p }) => [Math.exp(logprob), p]).filter((one) => !Number.isNaN(one)),
+    0.01,
+  );
   return (
     <>
       {shown.anew && (
@@ -93,6 +97,11 @@ function Filters({ of: { choice, samplers } }: { of: Shown }) {
   );
 }
 
+/** The table goes away, and the focus with it: the heading takes it. */
+async function writeOn(xray: XrayController, id: number): Promise<void> {
+  if (await xray.branch(id)) toTitle();
+}
+
 interface RowProps {
   of: ChoiceCandidate;
   /** The probability of the longest bar. */
@@ -109,7 +118,7 @@ function Row({ of, most, shown, token, xray }: RowProps) {
   const would =
     shown.moved && !taken && of.id === shown.choice.taken && shown.choice.place !== null;
   const before = Math.exp(of.logprob);
-  const told = Number.isNaN(of.p);
+  const unknown = Number.isNaN(of.p);
   const step = of.cut === null ? undefined : shown.choice.steps[of.cut];
   const changed = Math.abs(of.changed - of.logprob) > 1e-6;
   const cut = step === undefined ? (changed ? words.changed : '') : words.step[step.step];
@@ -128,7 +137,7 @@ function Row({ of, most, shown, token, xray }: RowProps) {
             class="xray-piece"
             disabled={busy.value || of.id === xray.eos() || isOfFile(xray)}
             title={words.writeOn(named(piece))}
-            onClick={() => void xray.branch(of.id)}
+            onClick={() => void writeOn(xray, of.id)}
           >
             <bdi>{seen(piece)}</bdi>
             {would && <span class="xray-would">{words.would}</span>}
@@ -137,10 +146,10 @@ function Row({ of, most, shown, token, xray }: RowProps) {
       </th>
       <td class="xray-bars" aria-hidden="true">
         <span class="before" style={{ width: `${(100 * before) / most}%` }} />
-        <span class="after" style={{ width: `${told ? 0 : (100 * of.p) / most}%` }} />
+        <span class="after" style={{ width: `${unknown ? 0 : (100 * of.p) / most}%` }} />
       </td>
-      <td class="number">{Number.isNaN(before) ? '–' : share(before)}</td>
-      <td class="number">{told ? '–' : share(of.p)}</td>
+      <td class="number">{share(before)}</td>
+      <td class="number">{share(of.p)}</td>
       <td class="xray-cut">{cut}</td>
     </tr>
   );

@@ -13,7 +13,8 @@ function quoted(piece: string): string {
   return `“${shown.replace(/(?![\u200c\u200d])[\p{Cf}\p{Cc}\p{Cs}]/gu, '·')}”`;
 }
 
-const share = (p: number): string => exact(Number(p.toFixed(PLACES)));
+/** '': it is not known. */
+const share = (p: number): string => (Number.isNaN(p) ? '' : exact(Number(p.toFixed(PLACES))));
 
 /** The step that left a candidate out; '': none did. */
 function nameOf({ steps }: Choice, cut: number | null): string {

@@ -5,7 +5,8 @@ import type { Samplers } from '../settings/settings';
 import type { Clock } from '../ui/clock';
 import { chainOf, samplersOfRun, type Chain, type ChainToken } from './chain';
 import { Computing } from './computing';
-import type { Keeping, Known } from './keeping';
+import { fileWith } from './file-subject';
+import { isOf, type Keeping, type Known } from './keeping';
 import type { Insight } from './library';
 import { plainChoice } from './plain-choice';
 import { Player } from './player';
@@ -50,18 +51,6 @@ const PIECES = 4096;
 const PACE_MS = 80;
 /** Candidates of a token that are told. */
 const MOST = 40;
-
-/** A trace from a file, with what was computed since. */
-function fileWith(file: Trace, chain: Chain | null): Trace {
-  const raws = chain?.runs.flatMap((run) => run.raws) ?? [];
-  return { ...file, tokens: file.tokens.map((token, i) => ({ ...token, raw: raws[i] ?? null })) };
-}
-
-/** Whether what was kept is of this text. */
-function isOf({ trace, runs }: Known, of: Subject): boolean {
-  const text = trace.tokens.map((token) => token.text).join('');
-  return of.text().slice(runs[0]?.begun ?? 0) === text;
-}
 
 export class XrayController {
   readonly chain = signal<Chain | null>(null);
@@ -288,7 +277,7 @@ export class XrayController {
       this.chain.peek(),
     ];
     const first = chain?.runs[0];
-    if (of?.file !== undefined) return fileWith(of.file, chain);
+    if (of?.file !== undefined) return fileWith(of.file, chain?.runs ?? []);
     if (of === null || by === null || chain === null || first === undefined) return null;
     const { name, architecture, vocab, layers } = by.info;
     const text = of.text();
@@ -342,6 +331,7 @@ export class XrayController {
         this.at.value = 0;
         this.following.value = of?.growing === true;
         this.#stopped.value = false;
+        this.whatIf.value = {};
       });
     } else if (of?.growing === true && this.at.peek() >= this.length.peek() - 1) {
       this.following.value = true;

@@ -9,7 +9,7 @@ import { inBits, named, share } from './words';
 export function Facts({ xray, token }: { xray: XrayController; token: ChainToken }) {
   const words = xrayTexts.value;
   const shown = xray.shown.value;
-  const { nucleus = null, mass = 0 } = shown?.choice ?? {};
+  const { nucleus = NaN, mass = 0 } = shown?.choice ?? {};
   // The number that was drawn: only where it takes the token that stands there.
   const now = shown !== null && shown.token === xray.at.value && !shown.moved ? shown.choice : null;
   const place = now !== null && now.taken === token.id ? now.place : null;
@@ -29,7 +29,9 @@ export function Facts({ xray, token }: { xray: XrayController; token: ChainToken
         />
         <Fact
           label={words.nucleus}
-          value={nucleus === null ? '–' : words.nucleusOf(nucleus, count(nucleus), share(mass))}
+          value={
+            Number.isNaN(nucleus) ? '–' : words.nucleusOf(nucleus, count(nucleus), share(mass))
+          }
         />
         {place !== null && <Fact label={words.place} value={digits(place)} />}
       </dl>

@@ -1,6 +1,6 @@
 // A trace from a file, as it is looked into: nothing of it is written on, and it needs no model.
 import type { Insight } from './library';
-import { TokenLog } from './log';
+import { TokenLog, type RunLog } from './log';
 import type { Subject } from './subject';
 import type { Trace } from './trace';
 
@@ -16,6 +16,12 @@ export function hasModelOf(by: Insight, { model }: Trace): boolean {
     (model.architecture === null || architecture === model.architecture) &&
     (model.layers === null || layers === model.layers)
   );
+}
+
+/** A trace from a file, with what was computed since. */
+export function fileWith(file: Trace, runs: readonly RunLog[]): Trace {
+  const raws = runs.flatMap((run) => run.raws);
+  return { ...file, tokens: file.tokens.map((token, i) => ({ ...token, raw: raws[i] ?? null })) };
 }
 
 /** `id`: another one for each file. */

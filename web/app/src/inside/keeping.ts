@@ -5,6 +5,7 @@ import { Traces, type TraceOwner } from '../history/traces';
 import { readRuns } from './kept-runs';
 import { bytesOf, pack, unpack } from './kept-trace';
 import type { KeptRun } from './log';
+import type { Subject } from './subject';
 import type { Trace } from './trace';
 
 /** What is kept of a text. */
@@ -12,6 +13,12 @@ export interface Known {
   trace: Trace;
   /** How its tokens came. */
   runs: KeptRun[];
+}
+
+/** Whether what was kept is of this text. */
+export function isOf({ trace, runs }: Known, of: Subject): boolean {
+  const text = trace.tokens.map((token) => token.text).join('');
+  return of.text().slice(runs[0]?.begun ?? 0) === text;
 }
 
 /** About how many bytes a token takes in its run: its id and its length. */

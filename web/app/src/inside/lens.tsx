@@ -72,7 +72,9 @@ export function LensPart({ of }: { of: LayersController }) {
   const within = map !== null && at >= map.from && at < map.from + map.chosen.length;
   return (
     <section class="lens" aria-labelledby={heading}>
-      <h3 id={heading}>{lens.title}</h3>
+      <h3 id={heading} tabIndex={-1}>
+        {lens.title}
+      </h3>
       <p class="hint">{lens.about}</p>
       <DemandBar
         of={of.lens}
@@ -82,6 +84,7 @@ export function LensPart({ of }: { of: LayersController }) {
         busy={of.busy.value}
         wanted={!within}
         begin={() => of.computeLens()}
+        result="td[tabindex='0']"
       />
       {map !== null && <Map key={map.from} map={map} of={of} />}
     </section>
@@ -203,8 +206,9 @@ function Cell({ cell, map, here, chosen, look, to }: CellProps) {
       data-here={here}
       style={{ '--strength': own.toFixed(3) }}
       onFocus={look}
-      onPointerEnter={(event) => {
-        if (event.pointerType === 'mouse') look();
+      // Not what scrolls to where the mouse rests.
+      onPointerMove={(event) => {
+        if (event.pointerType === 'mouse' && !chosen) look();
       }}
       onClick={to}
     >

@@ -237,13 +237,16 @@ function drawBar(pen: Pen, pictured: Pictured, i: number, y: number): void {
   const before = Math.min(1, Math.exp(one.logprob));
   pen.fillStyle = taken ? look.accent : look.edge;
   pen.globalAlpha = taken ? 1 : 0.6;
-  pen.fillRect(left, y + 3, Math.max(one.p > 0 ? 1 : 0, room * Math.min(1, one.p)), high);
+  const drawn = Math.min(1, finite(one.p));
+  pen.fillRect(left, y + 3, Math.max(drawn > 0 ? 1 : 0, room * drawn), high);
   pen.globalAlpha = 1;
   pen.strokeStyle = look.edge;
   pen.lineWidth = 1;
   pen.strokeRect(left + 0.5, y + 3.5, Math.max(1, room * before), high - 1);
   const step = one.cut === null ? undefined : choice.steps[one.cut]?.step;
-  const said = step === undefined ? share(one.p) : xrayTexts.peek().step[step];
+  // Without the model only its own probability is known.
+  const known = Number.isNaN(one.p) ? before : one.p;
+  const said = step === undefined ? share(known) : xrayTexts.peek().step[step];
   write(pen, look, said, left + room + 10, middle, {
     colour: look.soft,
     size: 13,

@@ -1,4 +1,5 @@
-// A choice as the model alone would make it, where there is no model to ask: of the kept logits, without any filter.
+// A choice as far as it is known where there is no model to ask: what the model alone made of the kept logits. What the filters left
+// of it, and what was drawn from, is not known (NaN).
 import type { Choice, RawLogits } from '@sluice/engine';
 
 export function plainChoice(
@@ -8,9 +9,7 @@ export function plainChoice(
 ): Choice {
   const candidates = Array.from(ids.subarray(0, most), (id, i) => {
     const logprob = (logits[i] ?? -Infinity) - logSum;
-    return { id, logprob, changed: logprob, cut: null, p: Math.exp(logprob) };
+    return { id, logprob, changed: NaN, cut: null, p: NaN };
   });
-  const all = logits.reduce((sum, logit) => sum + Math.exp(logit - logSum), 0);
-  const mass = Math.min(1, all);
-  return { enough: true, steps: [], candidates, nucleus: ids.length, mass, place: null, taken };
+  return { enough: true, steps: [], candidates, nucleus: NaN, mass: NaN, place: null, taken };
 }

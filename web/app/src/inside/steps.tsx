@@ -2,6 +2,7 @@ import { count } from '../texts/format';
 import type { XrayController } from './controller';
 import { SPEEDS } from './player';
 import { xrayTexts } from './texts';
+import { tellStep } from './told';
 
 const PATHS = {
   first: 'M17 6l-6 6 6 6M7 6v12',
@@ -36,15 +37,31 @@ export function Steps({ xray }: { xray: XrayController }) {
   const at = xray.at.value;
   return (
     <div class="xray-steps" role="group" aria-label={words.player}>
-      <StepButton icon="first" label={words.begin} onClick={() => xray.to(0)} />
-      <StepButton icon="left" label={words.back} onClick={() => xray.step(-1)} />
+      <StepButton
+        icon="first"
+        label={words.begin}
+        onClick={() => tellStep(xray, () => xray.to(0))}
+      />
+      <StepButton
+        icon="left"
+        label={words.back}
+        onClick={() => tellStep(xray, () => xray.step(-1))}
+      />
       <StepButton
         icon={playing.value ? 'pause' : 'play'}
         label={playing.value ? words.pause : words.play}
         onClick={() => xray.playOrPause()}
       />
-      <StepButton icon="right" label={words.next} onClick={() => xray.step(1)} />
-      <StepButton icon="last" label={words.end} onClick={() => xray.toTheEnd()} />
+      <StepButton
+        icon="right"
+        label={words.next}
+        onClick={() => tellStep(xray, () => xray.step(1))}
+      />
+      <StepButton
+        icon="last"
+        label={words.end}
+        onClick={() => tellStep(xray, () => xray.toTheEnd())}
+      />
       <p class="number">
         <span aria-hidden="true">
           {count(at + 1)} / {count(last + 1)}

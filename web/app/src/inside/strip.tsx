@@ -19,7 +19,8 @@ export function Strip({ xray }: { xray: XrayController }) {
     const box = strip.current;
     const here = box?.querySelector<HTMLElement>('[data-here=true]');
     if (box == null || here == null) return;
-    box.scrollTop = here.offsetTop - box.offsetTop - (box.clientHeight - here.offsetHeight) / 2;
+    const { top, height } = here.getBoundingClientRect();
+    box.scrollTop += top - box.getBoundingClientRect().top - (box.clientHeight - height) / 2;
   });
   return (
     <p class="xray-strip" ref={strip} aria-hidden="true" onClick={(event) => pick(xray, event)}>

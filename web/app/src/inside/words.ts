@@ -27,8 +27,9 @@ export function named(piece: string): string {
   return `“${shown === '␣' ? xrayTexts.value.space : shown}”`;
 }
 
-/** 38.2 %, 0.04 %, < 0.01 %. */
+/** 38.2 %, 0.04 %, < 0.01 %; –: not known. */
 export function share(p: number): string {
+  if (Number.isNaN(p)) return '–';
   if (p > 0 && p < 0.0001) return `< ${digits(0.01)}\u00a0%`;
   const percent = 100 * p;
   return `${percent >= 1 ? steady(percent) : digits(percent)}\u00a0%`;

@@ -14,12 +14,15 @@ import { introduced, setIntroduced } from './introduced';
 import { Layers } from './layers';
 import { insideMapsTexts } from './maps-texts';
 import { covered } from './looks';
+import { OpenTrace } from './open-trace';
 import { Share } from './share';
 import { insight, keeping } from './state';
 import { Steps } from './steps';
 import { Strip } from './strip';
 import type { Subject } from './subject';
 import { xrayTexts } from './texts';
+import { TITLE, toTitle } from './title';
+import { tellStep } from './told';
 import { WhatIfFields } from './what-if';
 
 interface Props {
@@ -52,7 +55,7 @@ export function Xray({ of, close, reveal, engine = insight }: Props) {
       ref={section}
       // A press on a word leaves the keys here.
       tabIndex={-1}
-      aria-labelledby="xray-title"
+      aria-labelledby={TITLE}
       onKeyDown={(event) => {
         if (event.key === 'Escape' && !busy.peek()) close();
         else if (!onKey(xray, event)) return;
@@ -61,7 +64,7 @@ export function Xray({ of, close, reveal, engine = insight }: Props) {
       }}
     >
       <header class="xray-head">
-        <h2 id="xray-title" tabIndex={-1}>
+        <h2 id={TITLE} tabIndex={-1}>
           {words.title}
         </h2>
         <IconButton icon="close" label={words.close} onClick={close} />
@@ -86,7 +89,7 @@ function Intro() {
         class="link"
         onClick={() => {
           setIntroduced();
-          document.getElementById('xray-title')?.focus({ preventScroll: true });
+          toTitle();
         }}
       >
         {words.introDone}
@@ -105,10 +108,10 @@ function onKey(xray: XrayController, event: KeyboardEvent): boolean {
   if (key === ' ') {
     if (target.matches('button, summary')) return false;
     xray.playOrPause();
-  } else if (key === 'ArrowLeft') xray.step(-1);
-  else if (key === 'ArrowRight') xray.step(1);
-  else if (key === 'Home') xray.to(0);
-  else if (key === 'End') xray.toTheEnd();
+  } else if (key === 'ArrowLeft') tellStep(xray, () => xray.step(-1));
+  else if (key === 'ArrowRight') tellStep(xray, () => xray.step(1));
+  else if (key === 'Home') tellStep(xray, () => xray.to(0));
+  else if (key === 'End') tellStep(xray, () => xray.toTheEnd());
   else if (key === '+') xray.player.change(1);
   else if (key === '-') xray.player.change(-1);
   else return false;
@@ -140,6 +143,14 @@ function Seen({ xray, engine }: { xray: XrayController; engine: Asked }) {
   const empty = useComputed(() => xray.length.value === 0);
   const words = xrayTexts.value;
   if (nothing === 'other') return <p class="note">{words.other(xray.subject.value?.by ?? null)}</p>;
+  if (xray.subject.value?.file?.tokens.length === 0) {
+    return (
+      <>
+        <p class="note">{insideMapsTexts.value.noTokens}</p>
+        <OpenTrace />
+      </>
+    );
+  }
   if (nothing !== null) return <p class="note">{words.nothing[nothing]}</p>;
   if (empty.value) return <p class="note">{words.nothing.waiting}</p>;
   return (

@@ -30,6 +30,8 @@ export const insideMaps = {
   /** That model is not in use. */
   without:
     'Its model is not loaded: you see what each token was chosen from, without the filters. Load the model to see all.',
+  /** The run ended before its first token. */
+  noTokens: 'There is no token in this trace.',
   prompt: 'Prompt',
   opening: 'The file is being read.',
   /** Why a file with a trace can't be opened: of a TraceFileError. */

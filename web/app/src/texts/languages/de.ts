@@ -1267,6 +1267,7 @@ export const texts: Texts = {
     by: (model) => `Geschrieben mit ${model || 'einem Modell ohne Namen'}.`,
     without:
       'Das Modell dazu ist nicht geladen: Du siehst, woraus jedes Token gewählt wurde, ohne die Filter. Lade das Modell, um alles zu sehen.',
+    noTokens: 'In dieser Aufzeichnung ist kein Token.',
     prompt: 'Anfang',
     opening: 'Die Datei wird gelesen.',
     refused: (code, line, field) => traceFileWords[code](line, field),

@@ -1264,6 +1264,7 @@ export const texts: Texts = {
     by: (model) => `Écrit avec ${model || 'un modèle sans nom'}.`,
     without:
       'Son modèle n’est pas chargé : vous voyez parmi quoi chaque token a été choisi, sans les filtres. Chargez le modèle pour tout voir.',
+    noTokens: 'Il n’y a aucun token dans cet enregistrement.',
     prompt: 'Début du texte',
     opening: 'Le fichier est en cours de lecture.',
     refused: (code, line, field) => traceFileWords[code](line, field),
