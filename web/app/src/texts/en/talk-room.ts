@@ -79,8 +79,7 @@ export const talkRoom = {
     archive: (name: string) => `${name} is an archive. Sluice can’t read these yet.`,
     sound: (name: string) => `${name} is a sound. Sluice can’t read these yet.`,
     film: (name: string) => `${name} is a film. Sluice can’t read these yet.`,
-    model: (name: string) =>
-      `${name} is a model. Press the name of the model in use to open it.`,
+    model: (name: string) => `${name} is a model. Press the name of the model in use to open it.`,
     weights: (name: string) =>
       `${name} is a model in a form that the page can’t read. Look for a file of it whose name ends in .gguf, or make one with the program (sluice convert).`,
     other: (name: string) => `${name} is not a text file, so Sluice can’t read it.`,
