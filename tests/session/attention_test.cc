@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 
 #include "base/format.h"
+#include "models/made_model.h"
 #include "session/observe.h"
 #include "session/results.h"
 #include "support/planned_engine.h"
@@ -38,30 +38,11 @@ LoadOptions loading(const std::string& kv_type, int32_t threads = 2, uint32_t co
 
 using Numbers = std::vector<double>;
 
-// The rows that matrices are multiplied by.
-class InputRows final : public Observer {
- public:
-  Points points(int64_t) const override { return {.linear_input = true}; }
-  void read(const PointRows<const float>& rows, const ObservedMatrix& matrix) override {
-    for (int64_t i = 0; i < rows.n_tokens; ++i) {
-      const auto row = rows.row(i);
-      kept_[{std::string(matrix.tensor), rows.position(i)}].assign(row.begin(), row.end());
-    }
-  }
-  void visit(const PointRows<float>&) override {}
-  const Numbers& at(const std::string& tensor, int64_t position) const {
-    return kept_.at({tensor, position});
-  }
-
- private:
-  std::map<std::pair<std::string, int64_t>, Numbers> kept_;
-};
-
 // Queries and keys of a layer, made from the file's matrices.
 class HeadMaker {
  public:
   HeadMaker(const GgufBuilder& file, const TinyModel& tiny, const Model& model,
-            const InputRows& inputs)
+            const Inputs& inputs)
       : file_(file), eps_(static_cast<double>(tiny.rms_eps)), model_(model), inputs_(inputs) {}
 
   Numbers query(int64_t layer, int64_t head, int64_t position) const {
@@ -95,7 +76,8 @@ class HeadMaker {
       first += static_cast<size_t>(skipped);
     }
     const Numbers matrix = tensor(name + ".weight"), bias = tensor(name + ".bias");
-    const Numbers& x = inputs_.at(name + ".weight", position);
+    const std::vector<float>& input = inputs_.at(name + ".weight", position);
+    const Numbers x(input.begin(), input.end());
     Numbers made(dim);
     for (size_t i = 0; i < dim; ++i) {
       for (size_t k = 0; k < x.size(); ++k) made[i] += matrix[(first + i) * x.size() + k] * x[k];
@@ -131,7 +113,7 @@ class HeadMaker {
   const GgufBuilder& file_;
   double eps_;
   const Model& model_;
-  const InputRows& inputs_;
+  const Inputs& inputs_;
 };
 
 // `most`: how far a weight may be off, because the cache rounds keys.
@@ -143,7 +125,7 @@ void compare(const char* name, const char* kv_type, double most) {
   const Model& model = PlannedEngine::model(*engine);
   const std::vector<TokenId> ids = some_ids(40, engine->tokenizer().vocab_size());
   for (const int64_t position : {0, 17, 39}) {
-    InputRows inputs;
+    Inputs inputs;
     Session session(*engine);
     ASSERT_TRUE(set_observer(session, &inputs).has_value());
     const std::vector<float> got =

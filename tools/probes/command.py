@@ -159,6 +159,16 @@ def common_parser(prog: str, doc: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def add_comparison(parser: argparse.ArgumentParser) -> None:
+    """The options of tools that compare layers with other layers, and with labels."""
+    parser.add_argument(
+        "--with", dest="other", metavar="STATES", help="other states of the same stimuli"
+    )
+    parser.add_argument(
+        "--label", action="append", default=[], metavar="FIELD", help="several may be given"
+    )
+
+
 def print_progress(text: str) -> None:
     """Says on stderr what begins."""
     print(f"probes: {text}", file=sys.stderr, flush=True)

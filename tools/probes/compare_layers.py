@@ -19,6 +19,7 @@ import packages  # noqa: F401  # before what needs them
 import numpy as np
 
 from command import (
+    add_comparison,
     common_parser,
     count,
     print_correlation,
@@ -193,12 +194,7 @@ def print_lines(summary: dict[str, Any]) -> None:
 def main(args: list[str]) -> int:
     """Writes the matrices as JSON, and prints the ends of each."""
     parser = common_parser("compare_layers.py", __doc__)
-    parser.add_argument(
-        "--with", dest="other", metavar="STATES", help="other states of the same stimuli"
-    )
-    parser.add_argument(
-        "--label", action="append", default=[], metavar="FIELD", help="several may be given"
-    )
+    add_comparison(parser)
     parser.add_argument(
         "--group",
         metavar="FIELD",

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from command import (
+    add_comparison,
     common_parser,
     count,
     print_correlation,
@@ -187,12 +188,7 @@ def print_lines(summary: dict[str, Any]) -> None:
 def main(args: list[str]) -> int:
     """Writes the correlations as JSON, and prints those with labels."""
     parser = common_parser("rsa.py", __doc__)
-    parser.add_argument(
-        "--with", dest="other", metavar="STATES", help="other states of the same stimuli"
-    )
-    parser.add_argument(
-        "--label", action="append", default=[], metavar="FIELD", help="several may be given"
-    )
+    add_comparison(parser)
     parser.add_argument(
         "--most", type=count(4, 5000), default=500, help="rows that are compared (default 500)"
     )

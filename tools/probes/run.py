@@ -21,6 +21,7 @@ import divergence
 import linear_probe
 import rsa
 from command import (
+    add_comparison,
     common_parser,
     count,
     print_progress,
@@ -97,12 +98,7 @@ def summarize(
 def main(args: list[str]) -> int:
     """Writes the summaries, then the pictures and the page. Prints the name of each file."""
     parser = common_parser("run.py", __doc__)
-    parser.add_argument(
-        "--label", action="append", default=[], metavar="FIELD", help="several may be given"
-    )
-    parser.add_argument(
-        "--with", dest="other", metavar="STATES", help="other states of the same stimuli"
-    )
+    add_comparison(parser)
     parser.add_argument(
         "--model", metavar="MODEL.gguf", help="the file that the states are of, for the logit lens"
     )

@@ -589,28 +589,28 @@ it('branches off within an answer: a sibling that begins with its words and anot
   await answer.end();
   await idle();
   const first = last();
-  const log = tab.talk.logOf(first.id)?.branch(0, 1, { id: 9, length: 8, logprob: -4 });
+  const log = tab.talk.logOf(first.id)?.branch(0, 1, { id: 9, length: 15, logprob: -4 });
   if (log === undefined) throw new Error('no log');
-  expect(tab.talk.branch('nobody', partsOf('Good evening'), log)).toBe(false);
-  expect(tab.talk.branch(first.id, partsOf('Good evening'), log)).toBe(true);
+  expect(tab.talk.branch('nobody', partsOf('Good evening to you'), log)).toBe(false);
+  expect(tab.talk.branch(first.id, partsOf('Good evening to you'), log)).toBe(true);
   await soon(() => expect(engine.asked).toHaveLength(2));
   const other = await engine.answer();
   expect(engine.asked.at(-1)?.messages).toEqual([
     { role: 'user', content: 'Hello' },
-    { role: 'assistant', content: 'Good evening' },
+    { role: 'assistant', content: 'Good evening to you' },
   ]);
   expect(other.request['continueFinalMessage']).toBe(true);
   await other.say({ content: ', sir', more: { id: 8, logprob: -1 } });
   await other.end();
   await idle();
-  expect(textOf(last())).toBe('Good evening, sir');
-  // Two tokens were there, and one came.
+  expect(textOf(last())).toBe('Good evening to you, sir');
+  // Two tokens were there, of four words, and one came.
   expect(last().figures?.tokens).toBe(3);
   expect(siblings(tab.talk.conversation.value, first.id)).toEqual([first.id, last().id]);
   expect(tab.talk.logOf(last().id)?.runs).toMatchObject([
     { from: 'text', ids: [4] },
     { from: 'reader', begun: 4, ids: [9] },
-    { from: 'text', begun: 12, ids: [8] },
+    { from: 'text', begun: 19, ids: [8] },
   ]);
   // The first answer is as it was.
   tab.talk.switchTo(first.id);
