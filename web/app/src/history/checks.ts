@@ -30,7 +30,7 @@ export type TransferCode =
   | 'cycle'
   | 'twice';
 
-/** What a place of the file must hold. The words are in texts/history.ts. */
+/** What a place of the file must hold. The words are in texts/en/history.ts. */
 export type Expected =
   | 'object'
   | 'list'

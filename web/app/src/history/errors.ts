@@ -1,4 +1,4 @@
-// What can fail when conversations are kept. The words for the reader are in texts/history.ts.
+// What can fail when conversations are kept. The words for the reader are in texts/en/history.ts.
 
 /**
  * 'full': the device has no room left. 'none': this browser keeps nothing for this page (a private window, or blocked by

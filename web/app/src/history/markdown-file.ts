@@ -2,7 +2,7 @@
 import { plain } from '../texts/plain-text';
 import { path, type Attachment, type Conversation, type Role } from './tree';
 
-/** The words that the file needs, from texts/history.ts. */
+/** The words that the file needs, from texts/en/history.ts. */
 export interface MarkdownWords {
   untitled: string;
   system: string;

@@ -355,4 +355,3 @@ export interface CodeMessage {
 export type ToEngine = ToWorker<EngineCalls> | CodeMessage;
 export type FromEngine = FromWorker<EngineCalls>;
 export type ToLoader = ToWorker<LoaderCalls>;
-export type FromLoader = FromWorker<LoaderCalls>;

@@ -1,8 +1,6 @@
 // What the page says about code, tables and pictures in a message.
 import { plural } from './plural';
 
-export type MarkdownTexts = typeof markdown;
-
 export const markdown = {
   copy: 'Copy',
   copied: 'Copied',

@@ -75,7 +75,7 @@ export const xray = {
   left: (n: string, mass: string) => `${n} left, ${mass}`,
 
   candidates: (token: string) => `Candidates of token ${token}`,
-  columns: { token: 'Token', bars: 'Bars', before: 'Model', after: 'Drawn', cut: 'Left out by' },
+  columns: { token: 'Token', before: 'Model', after: 'Drawn', cut: 'Left out by' },
   taken: 'taken',
   would: 'would be taken',
   changed: 'penalties',
@@ -91,7 +91,6 @@ export const xray = {
   off: 'off',
   asWritten: 'As it was written',
   anew: 'The scores that are kept do not suffice for these settings: this token was computed anew.',
-  asking: 'This token is being computed anew.',
 
   branches: 'Branches',
   parent: (token: string) => `The text that this one comes from, before ${token}`,

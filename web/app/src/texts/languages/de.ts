@@ -1434,7 +1434,6 @@ export const texts: Texts = {
     candidates: (token) => `Kandidaten für Token ${token}`,
     columns: {
       token: 'Token',
-      bars: 'Balken',
       before: 'Modell',
       after: 'Ziehung',
       cut: 'Ausgelassen von',
@@ -1455,7 +1454,6 @@ export const texts: Texts = {
     off: 'aus',
     asWritten: 'Wie geschrieben',
     anew: 'Für diese Einstellungen reicht nicht, was aufgehoben ist: Dieses Token wurde neu berechnet.',
-    asking: 'Dieses Token wird neu berechnet.',
     branches: 'Zweige',
     parent: (token) => `Der Text, von dem dieser kommt, vor ${token}`,
     child: (token) => `Ein anderer Text, ab ${token}`,

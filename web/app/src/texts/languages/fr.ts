@@ -1431,7 +1431,6 @@ export const texts: Texts = {
     candidates: (token) => `Candidats pour le token ${token}`,
     columns: {
       token: 'Token',
-      bars: 'Barres',
       before: 'Modèle',
       after: 'Tirage',
       cut: 'Écarté par',
@@ -1450,7 +1449,6 @@ export const texts: Texts = {
     off: 'sans',
     asWritten: 'Comme écrit',
     anew: 'Ce qui est gardé ne suffit pas pour ces réglages : ce token a été calculé de nouveau.',
-    asking: 'Ce token est calculé de nouveau.',
     branches: 'Branches',
     parent: (token) => `Le texte dont celui-ci vient, avant ${token}`,
     child: (token) => `Un autre texte, à partir de ${token}`,
