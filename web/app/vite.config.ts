@@ -52,7 +52,8 @@ function early(): Plugin {
     transformIndexHtml: {
       order: 'post',
       handler(_, { bundle }) {
-        const files = Object.keys(bundle ?? {});
+        // Files come in the order in which they were read, which is another one in each build.
+        const files = Object.keys(bundle ?? {}).sort();
         return wanted.flatMap(([pattern, attrs]) =>
           files
             .filter((file) => pattern.test(file))
