@@ -21,34 +21,40 @@ class Interpreter;
 
 // The arguments of a call. After bind() the list has one value for each parameter.
 struct Arguments {
-  std::vector<Value> list;
-  std::vector<Entry> named;  // the keys are texts
+  explicit Arguments(Meter& meter) : list(&meter), named(&meter) {}
+  List list;
+  Entries named;  // the keys are texts
 
   const Value& operator[](size_t i) const { return list[i]; }
   bool has(size_t i) const { return i < list.size() && !list[i].is_missing(); }
+  // Given, and not None.
+  bool some(size_t i) const { return has(i) && !list[i].is(Kind::none); }
+  // Given, and true.
+  bool yes(size_t i) const { return has(i) && is_true(list[i]); }
 };
 
 // Goes through the items of a value.
 struct ItemCursor {
   Value source;
   size_t at = 0;
-  // False at the end and after an error.
+  // False at the end, after an error and when the meter is spent.
   bool next(Interpreter& run, Value& item);
 };
 
 // The names that a body sees: its own, then those of the bodies around it.
 struct Scope {
+  explicit Scope(Meter* meter) : names(meter) {}
   Scope* parent = nullptr;
   bool captured = false;  // a macro or a loop that may live longer refers to it
-  std::vector<std::pair<Symbol, Value>> names;
+  Vector<std::pair<Symbol, Value>> names;
   void set(Symbol symbol, Value value);
 };
 
 // An iterator gives its items once. Iterators of filters compute an item when it is asked for.
 struct Iterator : Object {
-  Iterator() : Object(Kind::iterator) {}
+  explicit Iterator(List list) : Object(Kind::iterator), items(std::move(list)) {}
   virtual bool next(Interpreter& run, Value& item);
-  std::vector<Value> items;
+  List items;
   size_t at = 0;
 };
 
@@ -66,7 +72,7 @@ struct Method : Object {
 };
 
 struct Loop : Object {
-  Loop() : Object(Kind::loop) {}
+  explicit Loop(Meter* meter) : Object(Kind::loop), changed(meter) {}
   bool next(Interpreter& run, Value& item);
   bool peek(Interpreter& run);  // whether there is another item, which is then in `after`
   int64_t count(Interpreter& run);
@@ -81,23 +87,11 @@ struct Loop : Object {
   ItemCursor source;
   int64_t depth0 = 0, index0 = -1, length = -1;
   Value before, current, after;
-  std::vector<Value> changed;
+  List changed;
   bool has_changed = false;
 
  private:
   bool pull(Interpreter& run, Value& item);
-};
-
-struct Cycler : Object {
-  explicit Cycler(std::vector<Value> values);
-  std::vector<Value> items;
-  size_t at = 0;
-};
-
-struct Joiner : Object {
-  explicit Joiner(std::string text) : Object(Kind::joiner), separator(std::move(text)) {}
-  std::string separator;
-  bool used = false;
 };
 
 class Interpreter {
@@ -107,7 +101,7 @@ class Interpreter {
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
-  Result<std::string> run();
+  Result<Rendered> run();
 
   // --- errors and limits ---
   template <typename... Parts>
@@ -118,22 +112,21 @@ class Interpreter {
   // "$" in the pattern stands for the name of the value's type. An undefined value fails with its
   // own message.
   Value refuse(const Value& value, const char* pattern);
-  // False after an error, and when the budget is spent.
+  // False after an error, and when the meter is spent.
   bool ok();
-  // Counts work in proportion to bytes or items.
-  void work(size_t amount) { budget.steps += amount; }
-  // Counts the work of looking for a part in a text. False if that is too much.
-  bool can_search(std::string_view text, std::string_view part);
   // Whether there is memory for so many bytes more; else it fails.
   bool room(uint64_t bytes);
 
   // --- values ---
-  Value text(std::string&& text);
-  Value text(std::string_view text);
-  Value list(std::vector<Value> items);
-  Value tuple(std::vector<Value> items);
-  Value dict(std::vector<Entry> entries);
-  Value iterator(std::vector<Value> items);
+  // A text of the template's own.
+  Value own(std::string_view text);
+  // A part of a text, which the view lies in, with where it comes from.
+  Value part(const Value& of, std::string_view part);
+  List new_list() { return List(&meter); }
+  Value list(List items);
+  Value tuple(List items);
+  Value dict(Entries entries);
+  Value iterator(List items);
   Value undefined(std::string message);
   // A new object, with the depth of what it holds.
   Value adopt(Object* object, size_t bytes, size_t inner_depth = 0);
@@ -141,10 +134,10 @@ class Interpreter {
   // --- Python (lookup.cc, operators.cc, print.cc) ---
   // Both fail if the value can't be iterated.
   bool start(const Value& value, ItemCursor& cursor);
-  bool collect(const Value& value, std::vector<Value>& items);
+  bool collect(const Value& value, List& items);
   // The next item of an iterator, which may ask others for theirs. As ItemCursor::next.
   bool next_of(Iterator& iterator, Value& item);
-  Value attribute(const Value& object, const Value& name);
+  Value attribute(const Value& object, std::string_view name);
   Value item(const Value& object, const Value& index);
   Value slice(const Value& object, const Value& begin, const Value& end, const Value& step);
   Value binary(LexemeType op, const Value& a, const Value& b);
@@ -153,18 +146,22 @@ class Interpreter {
   int order(const Value& a, const Value& b);
   bool less(LexemeType op, const Value& a, const Value& b);  // lt, le, gt, ge
   bool contains(const Value& container, const Value& item);
-  bool same(const Value& a, const Value& b) { return equal(a, b, budget); }
-  std::string str(const Value& value);
-  std::string repr(const Value& value);
+  bool same(const Value& a, const Value& b) { return equal(a, b, meter); }
+  // str() and repr(). What a list or a dict is printed as is from the input if anything in it is.
+  void write(TextWriter& to, const Value& value);
+  void write_repr(TextWriter& to, const Value& value);
+  Value str(const Value& value);
+  // For errors: at most some hundred bytes of repr().
+  std::string shown(const Value& value);
   // An argument as this type; a missing one is `fallback`. They fail for other types.
   int64_t integer_of(const Value& value, int64_t fallback);
-  std::string text_of(const Value& value, std::string_view fallback = {});
+  Value text_of(const Value& value, std::string_view fallback);  // str() of any
   // "a.b.0" of an item, as the filters' `attribute` means it.
   Value path(const Value& item, const Value& attribute, const Value& fallback = {});
   // A stable sort by the keys.
-  void sort(std::vector<Value>& items, const std::vector<Value>& keys, bool reverse);
+  void sort(List& items, const List& keys, bool reverse);
 
-  // --- calls (calls.cc) ---
+  // --- calls (expressions.cc) ---
   Value call(const Value& callee, Arguments& arguments);
   Value call_filter(std::string_view name, const Value& input, Arguments& arguments);
   Value call_test(std::string_view name, const Value& input, Arguments& arguments);
@@ -175,7 +172,7 @@ class Interpreter {
   // Keeps a value that can hold others to the end, so that no circle of values stays behind.
   void keep(const Value& value);
 
-  Budget budget;  // outlives all values
+  Meter meter;  // outlives all values
   const Program& program;
   const Limits& limits;
   const RenderOptions& options;
@@ -194,7 +191,6 @@ class Interpreter {
   void run_call_block(const Stmt& stmt, Scope* scope);
   Flow run_captured(const Stmt& stmt, Scope* scope);
   void assign(const Expr& target, const Value& value, Scope* scope);
-  void write(std::string_view text);
   Value call_macro(const Macro& macro, Arguments& arguments);
   Value call_loop(const Loop& loop, Arguments& arguments);
   Value make_macro(const Stmt& stmt, Scope* scope);
@@ -222,11 +218,11 @@ class Interpreter {
   struct Capture;
 
   Value context_;
-  std::vector<Value> root_;  // the names of the top level, by symbol
-  std::vector<std::unique_ptr<Scope>> scopes_;
-  std::vector<Scope*> free_scopes_;
-  std::vector<Value> kept_;
-  std::string* out_ = nullptr;
+  List root_;  // the names of the top level, by symbol
+  Vector<std::unique_ptr<Scope>> scopes_;
+  Vector<Scope*> free_scopes_;
+  List kept_;
+  TextWriter* out_ = nullptr;
   size_t level_ = 0;
   uint32_t line_ = 1;
   bool failed_ = false;
@@ -250,9 +246,9 @@ Value variant(Interpreter& run, const Value& self, Arguments& arguments) {
 }
 
 const Builtin* find_filter(std::string_view name);  // filters.cc
-const Builtin* find_test(std::string_view name);    // tests.cc
+const Builtin* find_test(std::string_view name);    // globals.cc
 // The index of a global function, or -1.
-int find_function(std::string_view name);  // functions.cc
+int find_function(std::string_view name);  // globals.cc
 const Builtin& function_at(int index);
 // The index of a method of this value, or -1.
 int find_method(const Value& self, std::string_view name);  // methods.cc
@@ -263,7 +259,8 @@ bool changes_value(const Value& self, std::string_view name);
 // Python's "..." % values and "...".format(...) (formatting.cc).
 Value format_percent(Interpreter& run, const Value& format, const Value& values);
 Value format_braces(Interpreter& run, const Value& format, const Arguments& arguments);
-// The text of json.dumps(); a missing indent is none (print.cc).
+// The text of json.dumps() (print.cc). What is made of anything from the input is all from the
+// input.
 struct JsonStyle {
   bool ascii = false;
   bool sorted = false;

@@ -1,15 +1,17 @@
 // Chat templates: the Jinja language as Hugging Face's transformers sets it up (jinja2's
 // ImmutableSandboxedEnvironment with trim_blocks, lstrip_blocks, loop controls, {% generation %},
-// and its own tojson, raise_exception and strftime_now). A template comes with a model, so it is
-// hostile input: all that it can use is limited.
+// and its own tojson, raise_exception and strftime_now), without what no chat template uses. A
+// template comes with a model, so it is hostile input: all that it can use is limited.
 #pragma once  // face
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "jinja/text_writer.h"
 #include "jinja/value.h"
 
 namespace sluice::jinja {
@@ -21,16 +23,17 @@ struct Limits {
   size_t max_depth = 160;           // of nested tags and expressions in the template
   size_t max_calls = 400;           // of nested evaluations while it runs
   size_t max_value_depth = 100;     // of lists in lists
-  uint64_t max_steps = 50'000'000;  // about one for each node of the template that is evaluated
-  size_t max_bytes = 256 << 20;     // of values and text that exist at a time
-  size_t max_output_bytes = 64 << 20;
-  size_t max_items = 1'000'000;  // of one list
+  uint64_t max_work = 100'000'000;  // units of Meter, parsing included: about a second
+  size_t max_memory = 256 << 20;    // bytes that exist at a time
+  size_t max_items = 1'000'000;     // of one list
 };
 
 struct RenderOptions {
   // The time of strftime_now: seconds since 1970, and how far the local time is ahead of UTC.
   int64_t now = 0;
   int32_t utc_offset_seconds = 0;
+  // Asked now and then. True ends the rendering with Code::aborted.
+  std::function<bool()> stopped = {};
 };
 
 // Immutable; several threads may render at the same time.
@@ -41,7 +44,7 @@ class Template {
 
   // `context` is a dict: messages, tools, add_generation_prompt, bos_token, ... If the template
   // calls raise_exception, its message follows "line 7 of the template: raise_exception: ".
-  Result<std::string> render(const Value& context, const RenderOptions& options = {}) const;
+  Result<Rendered> render(const Value& context, const RenderOptions& options = {}) const;
 
  private:
   Template(std::shared_ptr<const Program> program, const Limits& limits);

@@ -7,8 +7,6 @@
 namespace sluice::jinja {
 namespace {
 
-constexpr size_t kObjectBytes = 64;  // about what an object takes besides its contents
-
 uint16_t depth_with(size_t inner) {
   return static_cast<uint16_t>(std::min<size_t>(inner + 1, UINT16_MAX));
 }
@@ -23,20 +21,20 @@ size_t deepest(const Items& items) {
 }  // namespace
 
 Object::~Object() {
-  if (budget != nullptr) budget->bytes -= bytes;
+  if (meter != nullptr) meter->give_back(bytes);
 }
 
-void Object::charge(Budget* owner, size_t size) {
-  if (owner == nullptr) return;
-  budget = owner;
-  bytes = size + kObjectBytes;
-  owner->bytes += bytes;
-  owner->steps += size / 64;
+void Object::charge(Meter* counted, size_t size) {
+  constexpr size_t kAround = 32;  // about what the allocator takes
+  meter = counted;
+  bytes = size + kAround;
+  if (meter != nullptr) meter->take(bytes);
 }
 
 Value::Value() : integer_(0) {}
 
-[[gnu::noinline]] Value::Value(const Value& other) : kind_(other.kind_), integer_(other.integer_) {
+[[gnu::noinline]] Value::Value(const Value& other)
+    : kind_(other.kind_), from_input_(other.from_input_), integer_(other.integer_) {
   if (kind_ >= Kind::undefined) object_->refs.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -52,6 +50,7 @@ Value& Value::operator=(const Value& other) {
 
 Value& Value::operator=(Value&& other) noexcept {
   std::swap(kind_, other.kind_);
+  std::swap(from_input_, other.from_input_);
   std::swap(integer_, other.integer_);
   return *this;
 }
@@ -97,48 +96,55 @@ Value Value::object(Object* object) {
   return value;
 }
 
-Value Value::text(std::string text, Budget* budget) {
-  auto* const made = new Text(std::move(text));
-  made->charge(budget, made->text.size());
-  return object(made);
+Value Value::text(std::string text) { return text_in_parts(std::move(text), InputSpans(nullptr)); }
+
+Value Value::input_text(std::string text, uint32_t field) {
+  InputSpans spans(nullptr);
+  // What is too long for a span is no prompt's, and must not pass for the template's.
+  if (text.size() > UINT32_MAX) text.resize(UINT32_MAX);
+  if (!text.empty()) spans.push_back({0, static_cast<uint32_t>(text.size()), field, 0});
+  return text_in_parts(std::move(text), std::move(spans));
 }
 
-Value Value::list(std::vector<Value> items, Budget* budget) {
-  auto* const made = new Sequence(Kind::list, std::move(items));
-  made->charge(budget, made->items.size() * sizeof(Value));
-  return object(made);
+Value Value::text_in_parts(std::string text, InputSpans input) {
+  return object(new Text(std::move(text), std::move(input)));
 }
 
-Value Value::tuple(std::vector<Value> items, Budget* budget) {
-  auto* const made = new Sequence(Kind::tuple, std::move(items));
-  made->charge(budget, made->items.size() * sizeof(Value));
-  return object(made);
+Value Value::list(List items) { return object(new Sequence(Kind::list, std::move(items))); }
+Value Value::tuple(List items) { return object(new Sequence(Kind::tuple, std::move(items))); }
+Value Value::dict(Entries entries) { return object(new Dict(std::move(entries))); }
+
+bool Value::from_input() const {
+  return is_text() ? !as<Text>().input.empty() : kind_ < Kind::undefined && from_input_;
 }
 
-Value Value::dict(std::vector<Entry> entries, Budget* budget) {
-  auto* const made = new Dict(std::move(entries));
-  made->charge(budget, made->entries.size() * sizeof(Entry));
-  return object(made);
+Value Value::marked(bool input) const {
+  Value value = *this;
+  if (kind_ < Kind::undefined) value.from_input_ = input;
+  return value;
 }
 
 double Value::as_double() const {
   return kind_ == Kind::number ? number_ : static_cast<double>(integer_);
 }
 std::string_view Value::as_text() const { return as<Text>().text; }
-const std::vector<Value>& Value::items() const { return as<Sequence>().items; }
-const std::vector<Entry>& Value::entries() const { return as<Dict>().entries; }
+const List& Value::items() const { return as<Sequence>().items; }
+const Entries& Value::entries() const { return as<Dict>().entries; }
 
-Text::Text(std::string content)
-    : Object(Kind::text), text(std::move(content)), chars(count_chars(text)) {}
+Text::Text(std::string content, InputSpans spans)
+    : Object(Kind::text),
+      text(std::move(content)),
+      input(std::move(spans)),
+      chars(count_chars(text)) {}
 
-Sequence::Sequence(Kind kind_of, std::vector<Value> content)
+Sequence::Sequence(Kind kind_of, List content)
     : Object(kind_of),
       items(std::move(content)),
       hashable(kind_of == Kind::tuple && std::all_of(items.begin(), items.end(), is_hashable)) {
   depth = depth_with(deepest(items));
 }
 
-Dict::Dict(std::vector<Entry> content) : Object(Kind::dict), entries(std::move(content)) {
+Dict::Dict(Entries content) : Object(Kind::dict), entries(std::move(content)) {
   size_t inner = 0;
   for (const auto& [key, value] : entries) inner = std::max({inner, key.depth(), value.depth()});
   depth = depth_with(inner);
@@ -196,31 +202,40 @@ const char* type_name(const Value& value) {
       return "builtin_function_or_method";
     case Kind::loop:
       return "LoopContext";
-    case Kind::cycler:
-      return "Cycler";
-    case Kind::joiner:
-      return "Joiner";
   }
   return "object";
 }
 
-const Value* find(const std::vector<Entry>& entries, const Value& key, Budget& budget) {
-  budget.steps += entries.size() / 8;
+const Value* find(const Entries& entries, const Value& key, Meter& meter) {
+  if (key.is_text()) return find(entries, key.as_text(), meter);
   for (const Entry& entry : entries) {
-    if (equal(entry.first, key, budget)) return &entry.second;
+    if (equal(entry.first, key, meter)) return &entry.second;
+    if (meter.spent()) break;
   }
   return nullptr;
 }
 
-const Value* find(const std::vector<Entry>& entries, std::string_view key) {
+const Value* find(const Entries& entries, std::string_view key, Meter& meter) {
+  // Most keys have another length.
+  meter.work(1 + entries.size() / 4);
+  for (const Entry& entry : entries) {
+    if (!entry.first.is_text() || entry.first.as_text().size() != key.size()) continue;
+    meter.pass(key.size());
+    if (entry.first.as_text() == key) return &entry.second;
+    if (meter.spent()) break;
+  }
+  return nullptr;
+}
+
+const Value* find(const Entries& entries, std::string_view key) {
   for (const Entry& entry : entries) {
     if (entry.first.is_text() && entry.first.as_text() == key) return &entry.second;
   }
   return nullptr;
 }
 
-void put(std::vector<Entry>& entries, Value key, Value value, Budget& budget) {
-  if (const Value* place = find(entries, key, budget)) {
+void put(Entries& entries, Value key, Value value, Meter& meter) {
+  if (const Value* place = find(entries, key, meter)) {
     *const_cast<Value*>(place) = std::move(value);
   } else {
     entries.emplace_back(std::move(key), std::move(value));
@@ -232,9 +247,11 @@ bool is_hashable(const Value& value) {
   return !value.is(Kind::dict) && !value.is(Kind::view);
 }
 
-bool equal(const Value& a, const Value& b, Budget& budget) {
+bool equal(const Value& a, const Value& b, Meter& meter) {
+  meter.work(1);
   if (a.is_text() && b.is_text()) {
-    budget.steps += a.as_text().size() / 64;
+    if (a.as_text().size() != b.as_text().size()) return false;
+    meter.pass(a.as_text().size());
     return a.as_text() == b.as_text();
   }
   if (a.is_number() && b.is_number()) {
@@ -242,24 +259,23 @@ bool equal(const Value& a, const Value& b, Budget& budget) {
     return a.as_double() == b.as_double();
   }
   if (a.kind() != b.kind()) return false;
-  // A value that is compared over and over may be large by sharing, so every comparison counts.
-  if (++budget.steps > budget.max_steps) return false;
+  // A value that is compared over and over may be large by sharing.
+  if (meter.spent()) return false;
   if (a.same(b) || a.is(Kind::undefined)) return true;
   if (a.is_sequence()) {
     const auto& x = a.items();
     const auto& y = b.items();
     if (x.size() != y.size()) return false;
-    budget.steps += x.size() / 8;
     for (size_t i = 0; i < x.size(); ++i) {
-      if (!equal(x[i], y[i], budget)) return false;
+      if (!equal(x[i], y[i], meter)) return false;
     }
     return true;
   }
   if (a.is(Kind::dict)) {
     if (a.entries().size() != b.entries().size()) return false;
     for (const auto& [key, value] : a.entries()) {
-      const Value* other = find(b.entries(), key, budget);
-      if (other == nullptr || !equal(value, *other, budget)) return false;
+      const Value* other = find(b.entries(), key, meter);
+      if (other == nullptr || !equal(value, *other, meter)) return false;
     }
     return true;
   }

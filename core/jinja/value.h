@@ -1,6 +1,10 @@
 // The values that a template computes with: those of Python that chat templates meet. Lists, dicts
-// and texts never change, so they are shared. Only a Namespace changes, and the states of a loop, a
-// cycler, a joiner and an iterator (interpreter.h).
+// and texts never change, so they are shared. Only a Namespace changes, and the states of a loop
+// and an iterator (interpreter.h).
+//
+// Every text knows which of its bytes come from the template's input and which are the template's
+// own, so that nobody's text can become a control token. Numbers, booleans and None know it as a
+// whole.
 #pragma once  // face
 
 #include <atomic>
@@ -11,16 +15,9 @@
 #include <utility>
 #include <vector>
 
-namespace sluice::jinja {
+#include "jinja/meter.h"
 
-// What one rendering has used and may use. Everything that can run or grow counts here.
-struct Budget {
-  uint64_t steps = 0;
-  uint64_t max_steps = 0;
-  size_t bytes = 0;  // of values and of text that is being written
-  size_t max_bytes = 0;
-  bool spent() const { return steps > max_steps || bytes > max_bytes; }
-};
+namespace sluice::jinja {
 
 enum class Kind : uint8_t {
   missing,  // no value: an argument that was not given, or the result of what failed
@@ -42,8 +39,6 @@ enum class Kind : uint8_t {
   macro,
   method,
   loop,
-  cycler,
-  joiner,
 };
 
 struct Object {
@@ -51,25 +46,39 @@ struct Object {
   virtual ~Object();
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
-  // Counts `size` bytes as long as the object lives, and the work of filling them.
-  void charge(Budget* owner, size_t size);
+  // Counts `size` bytes as long as the object lives.
+  void charge(Meter* counted, size_t size);
 
   std::atomic<uint32_t> refs{0};
   Kind kind;
   uint16_t depth = 1;  // of nested objects; the interpreter refuses values that are too deep
-  Budget* budget = nullptr;
+  Meter* meter = nullptr;
   size_t bytes = 0;
 };
 
+// Bytes of a text that come from the input. `field` counts the texts of the input from 1, names of
+// members included; 0: several of them, or what is no text. `offset`: of the first byte in the
+// field, where the text has its form.
+struct InputSpan {
+  uint32_t begin;
+  uint32_t end;
+  uint32_t field;
+  uint32_t offset;
+};
+using InputSpans = Vector<InputSpan>;  // in order, without overlaps
+
 struct Text;
-struct Sequence;
-struct Dict;
+class Value;
+using Entry = std::pair<Value, Value>;
+using List = Vector<Value>;
+using Entries = Vector<Entry>;
 
 class Value {
  public:
   Value();
   Value(const Value& other);
-  Value(Value&& other) noexcept : kind_(other.kind_), integer_(other.integer_) {
+  Value(Value&& other) noexcept
+      : kind_(other.kind_), from_input_(other.from_input_), integer_(other.integer_) {
     other.kind_ = Kind::missing;
   }
   Value& operator=(const Value& other);
@@ -81,12 +90,15 @@ class Value {
   static Value integer(int64_t value);
   static Value number(double value);
   static Value function(int index);
-  // `budget` counts their memory; values of the context have none.
-  static Value text(std::string text, Budget* budget = nullptr);
-  static Value list(std::vector<Value> items, Budget* budget = nullptr);
-  static Value tuple(std::vector<Value> items, Budget* budget = nullptr);
+  // A text of the template's own, and one of the input's. Only the core's own code makes the first.
+  static Value text(std::string text);
+  static Value input_text(std::string text, uint32_t field);
+  // A text in parts. The spans lie within the text.
+  static Value text_in_parts(std::string text, InputSpans input);
+  static Value list(List items);
+  static Value tuple(List items);
   // The keys are different.
-  static Value dict(std::vector<std::pair<Value, Value>> entries, Budget* budget = nullptr);
+  static Value dict(Entries entries);
   // Takes part in owning the object.
   static Value object(Object* object);
 
@@ -103,13 +115,18 @@ class Value {
   int64_t as_integer() const { return integer_; }  // also a boolean
   double as_double() const;                        // any number
   std::string_view as_text() const;
-  const std::vector<Value>& items() const;                      // of a list or tuple
-  const std::vector<std::pair<Value, Value>>& entries() const;  // of a dict
+  const List& items() const;       // of a list or tuple
+  const Entries& entries() const;  // of a dict
   Object* get() const { return kind_ >= Kind::undefined ? object_ : nullptr; }
   template <typename T>
   T& as() const {
     return *static_cast<T*>(object_);
   }
+
+  // Whether a number, a boolean, None or any byte of a text comes from the input.
+  bool from_input() const;
+  // The same number, boolean or None, from the input if `input`.
+  Value marked(bool input) const;
 
   size_t depth() const { return kind_ >= Kind::undefined ? object_->depth : 0; }
   // The same object, or the same simple value.
@@ -117,14 +134,13 @@ class Value {
 
  private:
   Kind kind_ = Kind::missing;
+  bool from_input_ = false;  // of a simple value
   union {
     int64_t integer_;
     double number_;
     Object* object_;
   };
 };
-
-using Entry = std::pair<Value, Value>;
 
 // An undefined value knows what is missing, for the error when it is used.
 struct Undefined : Object {
@@ -133,22 +149,23 @@ struct Undefined : Object {
 };
 
 struct Text : Object {
-  explicit Text(std::string content);
+  Text(std::string content, InputSpans spans);
   std::string text;
+  InputSpans input;
   size_t chars;          // code points
   bool escaped = false;  // HTML that `escape` or `safe` made
 };
 
 struct Sequence : Object {
-  Sequence(Kind kind_of, std::vector<Value> content);
-  std::vector<Value> items;
+  Sequence(Kind kind_of, List content);
+  List items;
   bool hashable = false;  // a tuple without lists and dicts in it
   bool group = false;     // of groupby: its two items also have names
 };
 
 struct Dict : Object {
-  explicit Dict(std::vector<Entry> content);
-  std::vector<Entry> entries;
+  explicit Dict(Entries content);
+  Entries entries;
 };
 
 struct Range : Object {
@@ -169,8 +186,8 @@ struct View : Object {
 };
 
 struct Namespace : Object {
-  Namespace() : Object(Kind::space) {}
-  std::vector<Entry> entries;
+  explicit Namespace(Meter* meter) : Object(Kind::space), entries(meter) {}
+  Entries entries;
 };
 
 // Python's name of the type: "str", "dict".
@@ -178,15 +195,17 @@ const char* type_name(const Value& value);
 
 // The value of a key, or null. The key may be a text, a number or another value that has no parts
 // which change.
-const Value* find(const std::vector<Entry>& entries, const Value& key, Budget& budget);
-const Value* find(const std::vector<Entry>& entries, std::string_view key);
+const Value* find(const Entries& entries, const Value& key, Meter& meter);
+const Value* find(const Entries& entries, std::string_view key, Meter& meter);
+// For small dicts of the core's own code.
+const Value* find(const Entries& entries, std::string_view key);
 // Sets a key's value, or appends it.
-void put(std::vector<Entry>& entries, Value key, Value value, Budget& budget);
+void put(Entries& entries, Value key, Value value, Meter& meter);
 // Whether a dict may have it as a key: no lists and dicts, and no tuples of them.
 bool is_hashable(const Value& value);
 
-// Python's ==.
-bool equal(const Value& a, const Value& b, Budget& budget);
+// Python's ==. False when the work ends.
+bool equal(const Value& a, const Value& b, Meter& meter);
 // How many items a value with a length has; -1 for another value.
 int64_t length_of(const Value& value);
 bool is_true(const Value& value);

@@ -1,0 +1,136 @@
+#include "jinja/text_writer.h"
+
+#include <algorithm>
+
+namespace sluice::jinja {
+namespace {
+
+// The first span that ends behind this byte.
+size_t span_behind(const InputSpans& spans, size_t at) {
+  const auto found = std::partition_point(spans.begin(), spans.end(),
+                                          [at](const InputSpan& each) { return each.end <= at; });
+  return static_cast<size_t>(found - spans.begin());
+}
+
+}  // namespace
+
+bool TextWriter::grow(size_t more) {
+  meter_.pass(more);
+  const size_t needed = text_.size() + more;
+  if (needed > text_.capacity()) {
+    const size_t capacity = std::max(needed, 2 * text_.capacity());
+    // For a moment there are both. Spans count in 32 bits.
+    if (needed < more || needed > UINT32_MAX || !meter_.has_room(capacity)) {
+      meter_.has_room(UINT64_MAX);
+      return false;
+    }
+    text_.reserve(capacity);
+    meter_.take(text_.capacity());
+    meter_.give_back(taken_);
+    taken_ = text_.capacity();
+  }
+  return !meter_.spent();
+}
+
+void TextWriter::mark(InputSpan span, bool loose) {
+  if (span.begin == span.end) return;
+  if (span.field == 0) span.offset = 0;
+  if (!input_.empty()) {
+    InputSpan& last = input_.back();
+    const bool goes_on =
+        loose || span.field == 0 || last.offset + (last.end - last.begin) == span.offset;
+    if (last.end == span.begin && last.field == span.field && goes_on) {
+      last.end = span.end;
+      return;
+    }
+  }
+  input_.push_back(span);
+}
+
+void TextWriter::own(std::string_view text) {
+  if (grow(text.size())) text_ += text;
+}
+
+void TextWriter::input(std::string_view text) {
+  if (!grow(text.size())) return;
+  const auto begin = static_cast<uint32_t>(text_.size());
+  text_ += text;
+  mark({begin, static_cast<uint32_t>(text_.size()), 0, 0});
+}
+
+void TextWriter::copy(const Text& from, std::string_view part) {
+  if (!grow(part.size())) return;
+  const size_t shift = text_.size();
+  text_ += part;
+  if (from.input.empty() || part.empty()) return;
+  const auto begin = static_cast<size_t>(part.data() - from.text.data());
+  const size_t end = begin + part.size();
+  for (size_t i = span_behind(from.input, begin); i < from.input.size(); ++i) {
+    const InputSpan& span = from.input[i];
+    if (span.begin >= end) break;
+    meter_.work(1);
+    const size_t first = std::max<size_t>(span.begin, begin);
+    const size_t last = std::min<size_t>(span.end, end);
+    mark({static_cast<uint32_t>(shift + first - begin), static_cast<uint32_t>(shift + last - begin),
+          span.field, static_cast<uint32_t>(span.offset + (first - span.begin))});
+  }
+}
+
+void TextWriter::change(std::string_view text, const Text& from, size_t at) {
+  if (!grow(text.size())) return;
+  const auto begin = static_cast<uint32_t>(text_.size());
+  text_ += text;
+  if (from.input.empty()) return;
+  if (changed_ != &from || (hint_ > 0 && from.input[hint_ - 1].end > at)) {
+    changed_ = &from;
+    hint_ = span_behind(from.input, at);
+  }
+  while (hint_ < from.input.size() && from.input[hint_].end <= at) ++hint_;
+  if (hint_ == from.input.size() || from.input[hint_].begin > at) return;
+  const InputSpan& span = from.input[hint_];
+  mark({begin, static_cast<uint32_t>(text_.size()), span.field,
+        static_cast<uint32_t>(span.offset + (at - span.begin))},
+       true);
+}
+
+void TextWriter::mark_input(size_t begin) {
+  if (begin >= text_.size()) return;
+  InputSpans filled(&meter_);
+  size_t done = begin;
+  const auto fill = [&](size_t to) {
+    if (done < to) filled.push_back({static_cast<uint32_t>(done), static_cast<uint32_t>(to), 0, 0});
+  };
+  size_t first = span_behind(input_, begin);
+  for (size_t i = first; i < input_.size(); ++i) {
+    fill(input_[i].begin);
+    filled.push_back(input_[i]);
+    done = input_[i].end;
+  }
+  fill(text_.size());
+  meter_.work(filled.size());
+  // One that begins before stays: it is in `filled` then.
+  input_.resize(first, InputSpan{});
+  input_.insert(input_.end(), filled.begin(), filled.end());
+}
+
+Value TextWriter::take() {
+  if (meter_.spent()) return {};
+  meter_.pass(text_.size());
+  auto* const made = new Text(std::move(text_), std::move(input_));
+  made->charge(&meter_, taken_);
+  meter_.give_back(taken_);
+  taken_ = 0;
+  text_ = {};
+  input_ = InputSpans(&meter_);
+  changed_ = nullptr;
+  return Value::object(made);
+}
+
+Rendered TextWriter::take_rendered() {
+  Rendered rendered;
+  rendered.input.assign(input_.begin(), input_.end());
+  rendered.text = std::exchange(text_, {});
+  return rendered;
+}
+
+}  // namespace sluice::jinja

@@ -1,0 +1,66 @@
+// Writes texts, each byte with where it comes from. There is no other way to a new text while a
+// template runs, so none is made without its parts and without the meter.
+#pragma once  // face
+
+#include <string>
+#include <string_view>
+
+#include "jinja/meter.h"
+#include "jinja/value.h"
+
+namespace sluice::jinja {
+
+// A rendered prompt.
+struct Rendered {
+  std::string text;
+  InputSpans input{nullptr};  // the bytes that come from the input; all others are the template's
+  uint64_t work = 0;          // units of Meter that parsing and rendering took
+};
+
+// When the memory is spent it writes nothing more, and the meter tells.
+class TextWriter {
+ public:
+  explicit TextWriter(Meter& meter) : meter_(meter), input_(&meter) {}
+  ~TextWriter() { meter_.give_back(taken_); }
+  TextWriter(const TextWriter&) = delete;
+  TextWriter& operator=(const TextWriter&) = delete;
+
+  // The template's own text.
+  void own(std::string_view text);
+  // Of the input, but of no one field.
+  void input(std::string_view text);
+  void add(std::string_view text, bool from_input) { from_input ? input(text) : own(text); }
+  // A part of a text, with its parts; the view is into from.text.
+  void copy(const Text& from, std::string_view part);
+  void copy(const Text& from) { copy(from, from.text); }
+  // What stands for the character that begins at byte `at` of `from`, and comes from where it does.
+  void change(std::string_view text, const Text& from, size_t at);
+  // What was written from `begin` on is all from the input.
+  void mark_input(size_t begin);
+
+  size_t size() const { return text_.size(); }
+  std::string_view view() const { return text_; }
+  // Whether some of what was written from `begin` on comes from the input.
+  bool has_input(size_t begin = 0) const { return !input_.empty() && input_.back().end > begin; }
+  Meter& meter() const { return meter_; }
+
+  // The text as a value of its own; this is empty afterwards. Missing if the meter is spent.
+  Value take();
+  Rendered take_rendered();
+
+ private:
+  bool grow(size_t more);
+  // Bytes that were just written come from there. `loose`: they go on with the last span whatever
+  // the offset.
+  void mark(InputSpan span, bool loose = false);
+
+  Meter& meter_;
+  std::string text_;
+  InputSpans input_;
+  size_t taken_ = 0;  // of the meter, for text_
+  // The span in which change() found its last character.
+  const Text* changed_ = nullptr;
+  size_t hint_ = 0;
+};
+
+}  // namespace sluice::jinja
