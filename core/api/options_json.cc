@@ -11,8 +11,8 @@
 #include "api/json.h"
 #include "api/json_parts.h"
 #include "base/format.h"
+#include "base/parse_json.h"
 #include "base/utf8.h"
-#include "chat/parse_json.h"
 #include "options/rows.h"
 
 namespace sluice {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/format.h"
-#include "chat/parse_json.h"
+#include "base/parse_json.h"
 
 namespace sluice {
 namespace {
@@ -14,6 +14,7 @@ using jinja::Entry;
 using jinja::Value;
 
 constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxValues = 4'000'000;
 
 // Builds the value while the parser reads. So no tree of the JSON is made, which would be searched
 // for every member of an object.
@@ -47,6 +48,7 @@ class Builder : public JsonReceiver {
 
   Value result;
   bool too_deep = false;
+  bool too_many() const { return values_ > kMaxValues; }
 
  private:
   // An object or an array that is not complete.
@@ -63,6 +65,7 @@ class Builder : public JsonReceiver {
   }
 
   bool add(Value value) {
+    if (++values_ > kMaxValues) return false;
     if (open_.empty()) {
       result = std::move(value);
       return true;
@@ -87,6 +90,7 @@ class Builder : public JsonReceiver {
   }
 
   std::vector<Level> open_;
+  size_t values_ = 0;  // that are complete
 };
 
 }  // namespace
@@ -98,6 +102,8 @@ Result<Value> value_from_json(std::string_view json) {
   if (builder.too_deep) {
     return fail(Code::invalid_argument, "the JSON nests deeper than ", kMaxDepth, " levels");
   }
+  if (builder.too_many())
+    return fail(Code::invalid_argument, "the JSON has more than ", kMaxValues, " values");
   return fail(Code::invalid_argument, "this is not valid JSON, at byte ", error_at);
 }
 
