@@ -704,10 +704,10 @@ TEST(Vocabulary, ManyTokens) {
 TEST(HubJson, DeepAndWideFilesAreRefused) {
   const auto refused = [](const std::string& text, std::string_view why) {
     for (const auto read : {read_hub_json, read_hub_list}) {
-      const auto json = read("x.json", text);
-      ASSERT_FALSE(json);
-      EXPECT_EQ(json.error().code, Code::bad_file);
-      EXPECT_NE(json.error().message.find(why), std::string::npos) << json.error().message;
+      const auto got = read("x.json", text);
+      ASSERT_FALSE(got);
+      EXPECT_EQ(got.error().code, Code::bad_file);
+      EXPECT_NE(got.error().message.find(why), std::string::npos) << got.error().message;
     }
   };
   const std::string deep(100'000, '[');
