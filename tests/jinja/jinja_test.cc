@@ -150,7 +150,7 @@ TEST(Jinja, JsonIsChecked) {
   EXPECT_TRUE(value_from_json(repeated("[", 64) + repeated("]", 64)).has_value());
   EXPECT_EQ(value_from_json(repeated("[", 65) + repeated("]", 65)).error().message,
             "the JSON nests deeper than 64 levels");
-  const std::string most = "[" + repeated("0,", 3'999'998) + "0";
+  const std::string most = "[" + repeated("0,", 999'998) + "0";
   EXPECT_TRUE(value_from_json(most + "]").has_value());  // the list is one, too
   EXPECT_EQ(value_from_json(most + ",0,0").error().message,
             "the JSON has more than 1000000 values and names");
