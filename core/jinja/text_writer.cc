@@ -81,7 +81,9 @@ void TextWriter::change(std::string_view text, const Text& from, size_t at) {
   const auto begin = static_cast<uint32_t>(text_.size());
   text_ += text;
   if (from.input.empty()) return;
-  if (changed_ != &from || (hint_ > 0 && from.input[hint_ - 1].end > at)) {
+  // Another text may stand where the last one was, so only what its spans say counts.
+  const bool known = changed_ == &from && hint_ <= from.input.size();
+  if (!known || (hint_ > 0 && from.input[hint_ - 1].end > at)) {
     changed_ = &from;
     hint_ = span_behind(from.input, at);
   }
