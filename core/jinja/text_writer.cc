@@ -1,6 +1,7 @@
 #include "jinja/text_writer.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace sluice::jinja {
 namespace {
@@ -44,6 +45,13 @@ void TextWriter::mark(InputSpan span, bool loose) {
       return;
     }
   }
+  if (input_.size() == input_.capacity()) {
+    // What grows is there twice for a moment. Without the room for it the text comes to nothing.
+    const size_t capacity = std::max<size_t>(2 * input_.capacity(), 1);
+    if (!meter_.has_room(capacity * sizeof(InputSpan))) return;
+    input_.reserve(capacity);
+  }
+  meter_.work(1);
   input_.push_back(span);
 }
 
@@ -65,6 +73,7 @@ void TextWriter::copy(const Text& from, std::string_view part) {
   if (from.input.empty() || part.empty()) return;
   const auto begin = static_cast<size_t>(part.data() - from.text.data());
   const size_t end = begin + part.size();
+  meter_.work(std::bit_width(from.input.size()));
   for (size_t i = span_behind(from.input, begin); i < from.input.size(); ++i) {
     const InputSpan& span = from.input[i];
     if (span.begin >= end) break;
@@ -85,6 +94,7 @@ void TextWriter::change(std::string_view text, const Text& from, size_t at) {
   const bool known = changed_ == &from && hint_ <= from.input.size();
   if (!known || (hint_ > 0 && from.input[hint_ - 1].end > at)) {
     changed_ = &from;
+    meter_.work(std::bit_width(from.input.size()));
     hint_ = span_behind(from.input, at);
   }
   while (hint_ < from.input.size() && from.input[hint_].end <= at) ++hint_;
@@ -102,14 +112,18 @@ void TextWriter::mark_input(size_t begin) {
   const auto fill = [&](size_t to) {
     if (done < to) filled.push_back({static_cast<uint32_t>(done), static_cast<uint32_t>(to), 0, 0});
   };
-  size_t first = span_behind(input_, begin);
+  const size_t first = span_behind(input_, begin);
+  const size_t most = 2 * (input_.size() - first) + 1;
+  meter_.work(most);
+  const size_t moved = first + most > input_.capacity() ? 2 * (first + most) : 0;
+  if (!meter_.has_room((most + moved) * sizeof(InputSpan))) return;
+  filled.reserve(most);
   for (size_t i = first; i < input_.size(); ++i) {
     fill(input_[i].begin);
     filled.push_back(input_[i]);
     done = input_[i].end;
   }
   fill(text_.size());
-  meter_.work(filled.size());
   // One that begins before stays: it is in `filled` then.
   input_.resize(first, InputSpan{});
   input_.insert(input_.end(), filled.begin(), filled.end());
@@ -119,7 +133,7 @@ Value TextWriter::take() {
   if (meter_.spent()) return {};
   meter_.pass(text_.size());
   auto* const made = new Text(std::move(text_), std::move(input_));
-  made->charge(&meter_, taken_);
+  made->charge(&meter_, sizeof(Text) + taken_);
   meter_.give_back(taken_);
   taken_ = 0;
   text_ = {};
@@ -130,6 +144,7 @@ Value TextWriter::take() {
 
 Rendered TextWriter::take_rendered() {
   Rendered rendered;
+  if (!meter_.has_room(input_.size() * sizeof(InputSpan))) return rendered;
   rendered.input.assign(input_.begin(), input_.end());
   rendered.text = std::exchange(text_, {});
   rendered.work = meter_.used_work();
