@@ -62,10 +62,11 @@ Result<Rendered> Interpreter::run() {
   } else {
     run_body(program.body, nullptr);
   }
+  Rendered rendered = result.take_rendered();
   ok();
   if (meter.end() == Meter::End::stopped) return sluice::fail(Code::aborted, error_);
   if (failed_) return std::unexpected(template_error(line_, error_));
-  return result.take_rendered();
+  return rendered;
 }
 
 // --- errors and limits ---

@@ -123,7 +123,8 @@ Value Interpreter::item(const Value& object, const Value& index) {
     const int64_t at = place(index.as_integer(), length);
     if (at >= 0 && object.is_sequence()) return object.items()[static_cast<size_t>(at)];
     if (at >= 0 && object.is(Kind::range))
-      return Value::integer(object.as<Range>().at(at)).marked(object.as<Range>().input);
+      return Value::integer(object.as<Range>().at(at))
+          .marked(object.as<Range>().input || index.from_input());
     if (at >= 0 && object.is_text()) {
       const auto i = static_cast<size_t>(at);
       const size_t chars = object.as<Text>().chars;
@@ -171,7 +172,7 @@ Value Interpreter::slice(const Value& object, const Value& begin, const Value& e
         __builtin_add_overflow(range.at(places.at(places.length - 1)), stride > 0 ? 1 : -1, &past);
     if (too_large) return fail("a part of a range does not fit into 64 bits");
     auto* const made = new Range(range.at(from), past, stride);
-    made->input = range.input;
+    made->input = range.input || begin.from_input() || end.from_input() || by.from_input();
     return adopt(made, sizeof(Range));
   }
   if (object.is_text()) {

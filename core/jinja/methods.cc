@@ -226,7 +226,8 @@ Value partition(Interpreter& run, const Value& self, Arguments& arguments, bool 
   const Value none = run.own("");
   List parts = run.new_list();
   if (at != std::string_view::npos) {
-    parts = {run.part(self, text.substr(0, at)), arguments[0],
+    // The separator too is what stands in the text, not the argument.
+    parts = {run.part(self, text.substr(0, at)), run.part(self, text.substr(at, by->text.size())),
              run.part(self, text.substr(at + by->text.size()))};
   } else if (right) {
     parts = {none, none, self};
