@@ -117,6 +117,12 @@ TEST(Jinja, Dates) {
   EXPECT_EQ(at(1735689599, 3600, "%Y-%m-%dT%I%p"), "2025-01-01T12AM");
   EXPECT_EQ(at(-1, 0, "%F %T"), "1969-12-31 23:59:59");
   EXPECT_EQ(at(0, 0, "%-d/%-m %e %% %"), "1/1  1 % %");
+  EXPECT_EQ(at(0, 0, "%q %-q %- %z%Z %f %-H"), "%q %q %  000000 0");
+  // Python's first and last day, and what is beyond them.
+  EXPECT_EQ(at(-62135596800, 0, "%Y %C %y %G %j %V %c"), "1 00 01 1 001 01 Mon Jan  1 00:00:00 1");
+  EXPECT_EQ(at(253402300799, 0, "%F %G-W%V %l %P"), "9999-12-31 9999-W52 11 pm");
+  EXPECT_EQ(at(-62135596800, -1, "%F"), "1970-01-01");
+  EXPECT_EQ(at(INT64_MAX, 1, "%F %s"), "1970-01-01 9223372036854775807");
 }
 
 TEST(Jinja, NewerThanDebiansJinja2) {
@@ -144,6 +150,10 @@ TEST(Jinja, JsonIsChecked) {
   EXPECT_TRUE(value_from_json(repeated("[", 64) + repeated("]", 64)).has_value());
   EXPECT_EQ(value_from_json(repeated("[", 65) + repeated("]", 65)).error().message,
             "the JSON nests deeper than 64 levels");
+  const std::string most = "[" + repeated("0,", 999'998) + "0";
+  EXPECT_TRUE(value_from_json(most + "]").has_value());  // the list is one, too
+  EXPECT_EQ(value_from_json(most + ",0,0").error().message,
+            "the JSON has more than 1000000 values and names");
 }
 
 // --- hostile templates ---
