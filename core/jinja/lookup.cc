@@ -55,8 +55,8 @@ Value macro_member(Interpreter& run, const Macro& macro, std::string_view name) 
 Value member(Interpreter& run, const Value& object, std::string_view name) {
   if (name.starts_with("__") || changes_value(object, name)) {
     if (object.is(Kind::dict) && !name.ends_with("__") && name.starts_with("__")) return {};
-    return run.undefined(concat("access to attribute '", printable(name, 100), "' of '",
-                                type_name(object), "' object is unsafe."));
+    return run.undefined("access to attribute '$' of '$' object is unsafe.", name,
+                         type_name(object));
   }
   Value found;
   switch (object.kind()) {
@@ -110,8 +110,7 @@ Value Interpreter::attribute(const Value& object, std::string_view name) {
   if (object.is(Kind::dict)) {
     if (const Value* value = find(object.entries(), name, meter)) return *value;
   }
-  return undefined(
-      concat("'", described(object), "' has no attribute '", printable(name, 100), "'"));
+  return undefined("'$' has no attribute '$'", described(object), name);
 }
 
 Value Interpreter::item(const Value& object, const Value& index) {
@@ -136,7 +135,7 @@ Value Interpreter::item(const Value& object, const Value& index) {
     Value found = member(*this, object, index.as_text());
     if (!found.is_missing() || !ok()) return found;
   }
-  return undefined(concat(described(object), " has no element ", shown(index)));
+  return undefined("$ has no element $", described(object), shown(index));
 }
 
 Value Interpreter::slice(const Value& object, const Value& begin, const Value& end,
@@ -265,7 +264,7 @@ bool Interpreter::collect(const Value& value, List& items) {
   Value item;
   while (ok() && cursor.next(*this, item)) {
     items.push_back(item);
-    if (items.size() > limits.max_items) fail("a list has more than ", limits.max_items, " items");
+    if (items.size() > limits.max_items) too_many();
   }
   return ok();
 }
