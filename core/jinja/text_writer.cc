@@ -138,12 +138,9 @@ Value TextWriter::take() {
 
 Rendered TextWriter::take_rendered() {
   Rendered rendered;
-<<<<<<< HEAD
-  for (const InputSpan& span : input_) rendered.input.push_back(span);
-=======
   if (!meter_.has_room(input_.size() * sizeof(InputSpan))) return rendered;
-  rendered.input.assign(input_.begin(), input_.end());
->>>>>>> f81e7e828d95d46c6db827171f788aa5c47e264a
+  rendered.input.reserve(input_.size());
+  for (const InputSpan& span : input_) rendered.input.push_back(span);
   rendered.text = std::exchange(text_, {});
   rendered.work = meter_.used_work();
   return rendered;
