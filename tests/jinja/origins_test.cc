@@ -217,7 +217,8 @@ TEST(JinjaOrigins, TextsAtOneAddress) {
   text.emplace("\na\na\n", InputSpans({{0, 1, 1, 0}, {2, 3, 1, 2}, {4, 5, 1, 4}}, nullptr));
   to.change("1", *text, 4);
   InputSpans spans({{0, 1, 2, 0}, {0, 0, 0, 0}, {9, 9, 0, 0}}, nullptr);
-  spans.resize(1, InputSpan{});
+  spans.pop_back();
+  spans.pop_back();
   text.emplace("\naaaa", std::move(spans));
   to.change("2", *text, 0);
   EXPECT_EQ(parts_of(to.take_rendered()), "[12]");
