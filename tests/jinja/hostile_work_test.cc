@@ -157,14 +157,14 @@ TEST(HostileWork, EachCanBeStopped) {
   }
 }
 
-// How many MB a template takes as a process of its own, where 64 MB are what it may take.
+// How many MB a template takes as a process of its own, where 32 MB are what it may take.
 long megabytes(const std::string& source) {
   const pid_t child = fork();
   if (child == 0) {
-    const Value context = attack_context(15'000, 225'000);
+    const Value context = attack_context(7'500, 112'500);
     Limits limits;
-    limits.max_work = 40'000'000;
-    limits.max_memory = 64 << 20;
+    limits.max_work = 20'000'000;
+    limits.max_memory = 32 << 20;
     if (const auto made = Template::parse(source, limits)) (void)made->render(context);
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
@@ -199,7 +199,7 @@ TEST(HostileWork, Memory) {
            "{% set ns = namespace(l=[]) %}{% for i in range(99) %}"
            "{% set ns.l = [ns.l, ([[1]] * many)|map('list')|list] %}{% endfor %}",
        }) {
-    EXPECT_LT(megabytes(source), 110) << source;
+    EXPECT_LT(megabytes(source), 64) << source;
   }
 }
 
