@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "jinja/lexer.h"
 #include "jinja/value.h"
@@ -42,15 +41,18 @@ struct Expr {
   uint32_t line;
   Symbol symbol = 0;
   Value value;
-  std::vector<const Expr*> operands;
-  std::vector<LexemeType> operators;
-  std::vector<std::pair<Symbol, const Expr*>> named;  // keyword arguments
-  const Expr* star = nullptr;                         // *args
-  const Expr* stars = nullptr;                        // **kwargs
+  Vector<const Expr*> operands{nullptr};
+  Vector<LexemeType> operators{nullptr};
+  Vector<std::pair<Symbol, const Expr*>> named{nullptr};  // keyword arguments
+  const Expr* star = nullptr;                             // *args
+  const Expr* stars = nullptr;                            // **kwargs
 };
 
 struct Stmt;
-using Body = std::vector<const Stmt*>;
+using Body = Vector<const Stmt*>;
+
+template <>
+inline constexpr bool kMovesAsBytes<Body> = true;
 
 struct Parameter {
   Symbol name;
@@ -83,19 +85,19 @@ struct Stmt {
   const Expr* target = nullptr;
   const Expr* value = nullptr;
   const Expr* test = nullptr;
-  std::vector<const Expr*> exprs;
-  std::vector<const Expr*> targets;
-  std::vector<Parameter> parameters;
-  std::vector<Body> bodies;
-  Body body;
-  Body other;
+  Vector<const Expr*> exprs{nullptr};
+  Vector<const Expr*> targets{nullptr};
+  Vector<Parameter> parameters{nullptr};
+  Vector<Body> bodies{nullptr};
+  Body body{nullptr};
+  Body other{nullptr};
 };
 
 struct Program {
-  std::vector<std::unique_ptr<Expr>> exprs;
-  std::vector<std::unique_ptr<Stmt>> stmts;
-  std::vector<Value> names;  // texts, by symbol
-  Body body;
+  Vector<std::unique_ptr<Expr>> exprs{nullptr};
+  Vector<std::unique_ptr<Stmt>> stmts{nullptr};
+  Vector<Value> names{nullptr};  // texts, by symbol
+  Body body{nullptr};
   uint64_t work = 0;  // that parsing took, as Meter counts it
   Symbol loop = 0, caller = 0, kwargs = 0, varargs = 0;
 };

@@ -32,7 +32,7 @@ bool ExpressionParser::at_tuple_end(std::string_view stop) const {
 const Expr* ExpressionParser::parse_tuple(bool with_condition, std::string_view stop, bool simple,
                                           bool with_spaces, bool in_brackets) {
   const uint32_t line = current().line;
-  std::vector<const Expr*> parts;
+  Vector<const Expr*> parts(nullptr);
   bool is_tuple = false;
   while (!failed_) {
     if (!parts.empty()) expect(comma, "','");
@@ -45,7 +45,7 @@ const Expr* ExpressionParser::parse_tuple(bool with_condition, std::string_view 
   }
   if (!is_tuple && !parts.empty()) return parts[0];
   if (!is_tuple && !in_brackets) fail(concat("expected an expression, found ", found()));
-  return make(Expr::Type::tuple, line, parts);
+  return make(Expr::Type::tuple, line, {parts.begin(), parts.size()});
 }
 
 const Expr* ExpressionParser::parse_expression() {

@@ -42,7 +42,7 @@ class ExpressionParser : public ParserBase {
   const Expr* parse_test(const Expr* expr);
   void note_use(Symbol used);
 
-  std::vector<Stmt*> macros_;  // around the current place
+  Vector<Stmt*> macros_{nullptr};  // around the current place
 };
 
 }  // namespace sluice::jinja

@@ -69,7 +69,9 @@ std::string float_digits(double value, const Spec& spec) {
 // Writes values into a text as a format says.
 class Fields {
  public:
-  Fields(Interpreter& run, const Text& format) : run_(run), out_(run.meter), format_(format) {}
+  Fields(Interpreter& run, const Text& format) : run_(run), out_(run.meter), format_(format) {
+    run.meter.scan(format.text.size());
+  }
 
  protected:
   void fill(const Spec& spec, size_t n) {

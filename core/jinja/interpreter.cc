@@ -114,7 +114,7 @@ void Interpreter::keep(const Value& value) { kept_.push_back(value); }
 Value Interpreter::adopt(Object* object, size_t bytes, size_t inner_depth) {
   object->depth = static_cast<uint16_t>(std::min<size_t>(
       UINT16_MAX, std::max<size_t>(object->depth, inner_depth + (inner_depth == 0 ? 0 : 1))));
-  meter.work(2);
+  meter.work(4);
   object->charge(&meter, bytes);
   Value value = Value::object(object);
   if (value.depth() > limits.max_value_depth) return fail("a value nests too deeply");

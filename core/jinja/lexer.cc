@@ -165,7 +165,7 @@ class Lexer {
 
   // The tokens inside of {% %} or {{ }}.
   void tag_tokens(bool block) {
-    std::vector<char> open;  // the closing brackets that are to come
+    std::string open;  // the closing brackets that are to come
     while (error_.empty()) {
       skip_space();
       if (at_ >= source_.size()) {
@@ -204,7 +204,7 @@ class Lexer {
     }
   }
 
-  void operator_sign(std::vector<char>& open) {
+  void operator_sign(std::string& open) {
     for (const Operator& candidate : kOperators) {
       const std::string_view text = candidate.text;
       if (!at(text)) continue;

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
+#include "jinja/vector.h"
 
 namespace sluice::jinja {
 
@@ -44,8 +44,8 @@ struct Lexeme {
 std::string normalized_source(std::string_view source);
 
 struct Tokens {
-  std::vector<Lexeme> list;                         // ends with LexemeType::end
-  std::vector<std::unique_ptr<std::string>> texts;  // of literals with escapes
+  Vector<Lexeme> list{nullptr};                         // ends with LexemeType::end
+  Vector<std::unique_ptr<std::string>> texts{nullptr};  // of literals with escapes
 };
 
 // The tokens refer to `source`, which comes from normalized_source().

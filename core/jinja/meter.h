@@ -1,15 +1,13 @@
 // What one template may use: one budget of work and one of memory. Whatever runs counts its work
-// here, and whatever is allocated takes its memory here: vectors by their allocator, texts by
+// here, and whatever is allocated takes its memory here: vectors by themselves (vector.h), texts by
 // TextWriter, objects when an interpreter adopts them.
 #pragma once  // face
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace sluice::jinja {
 
@@ -71,34 +69,6 @@ class Meter {
   End end_ = End::none;
   std::function<bool()> stopped_;
 };
-
-// An allocator whose memory a meter counts. It has no default, so that nobody forgets the meter;
-// null counts nothing, for values that outlive a rendering.
-template <typename T>
-struct Metered {
-  using value_type = T;
-  using propagate_on_container_copy_assignment = std::true_type;
-  using propagate_on_container_move_assignment = std::true_type;
-  using propagate_on_container_swap = std::true_type;
-
-  Metered(Meter* counted) : meter(counted) {}  // a vector's argument
-  template <typename U>
-  Metered(const Metered<U>& other) : meter(other.meter) {}
-  T* allocate(size_t n) {
-    if (meter != nullptr) meter->take(n * sizeof(T));
-    return std::allocator<T>().allocate(n);
-  }
-  void deallocate(T* at, size_t n) {
-    if (meter != nullptr) meter->give_back(n * sizeof(T));
-    std::allocator<T>().deallocate(at, n);
-  }
-  bool operator==(const Metered& other) const { return meter == other.meter; }
-
-  Meter* meter;
-};
-
-template <typename T>
-using Vector = std::vector<T, Metered<T>>;
 
 // The first place of `part` in the text, from `from` on, and the last one; npos if there is none or
 // the work ends.

@@ -224,17 +224,16 @@ Value partition(Interpreter& run, const Value& self, Arguments& arguments, bool 
   const size_t at =
       right ? find_last_part(run.meter, text, by->text) : find_part(run.meter, text, by->text);
   const Value none = run.own("");
-  List parts = run.new_list();
+  Value before = self, found = none, behind = none;
   if (at != std::string_view::npos) {
+    before = run.part(self, text.substr(0, at));
     // The separator too is what stands in the text, not the argument.
-    parts = {run.part(self, text.substr(0, at)), run.part(self, text.substr(at, by->text.size())),
-             run.part(self, text.substr(at + by->text.size()))};
+    found = run.part(self, text.substr(at, by->text.size()));
+    behind = run.part(self, text.substr(at + by->text.size()));
   } else if (right) {
-    parts = {none, none, self};
-  } else {
-    parts = {self, none, none};
+    std::swap(before, behind);
   }
-  return run.ok() ? run.tuple(std::move(parts)) : Value();
+  return run.ok() ? run.tuple(List({before, found, behind}, &run.meter)) : Value();
 }
 
 Value remove_affix(Interpreter& run, const Value& self, Arguments& arguments, bool end) {

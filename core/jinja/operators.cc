@@ -282,7 +282,7 @@ void Interpreter::sort(List& items, const List& keys, bool reverse) {
         to[out] = from[take_right ? right++ : left++];
       }
     }
-    from.swap(to);
+    std::swap(from, to);
   }
   meter.work(n);
   List sorted = new_list();

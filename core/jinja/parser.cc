@@ -31,7 +31,7 @@ class Parser : public ExpressionParser {
   // Up to a tag whose name is one of `ends`; that name is then the current token.
   Body parse_body(std::initializer_list<std::string_view> ends) {
     const Level level(*this);
-    Body body;
+    Body body(nullptr);
     Stmt* output = nullptr;
     while (!failed_ && !is(end)) {
       const uint32_t line = current().line;

@@ -148,11 +148,11 @@ class ParserBase {
     return &stmt;
   }
 
-  const std::vector<Lexeme>& tokens_;
+  const Vector<Lexeme>& tokens_;
   const Limits& limits_;
   Meter meter_;
   std::shared_ptr<Program> program_;
-  std::vector<Symbol> sorted_;  // by name
+  Vector<Symbol> sorted_{nullptr};  // by name
   size_t at_ = 0;
   size_t level_ = 0;
   bool failed_ = false;

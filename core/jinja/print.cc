@@ -29,6 +29,7 @@ void write_between(std::string_view quote, TextWriter& to, const Text& text,
   while (chars.next() && !to.meter().spent()) {
     const std::string changed = escaped(chars.code());
     if (changed.empty()) continue;
+    to.meter().work(1);
     to.copy(text, all.substr(done, chars.at() - done));
     to.change(changed, text, chars.at());
     done = chars.at() + chars.bytes().size();

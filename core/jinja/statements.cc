@@ -150,7 +150,7 @@ Interpreter::Flow Interpreter::run_captured(const Stmt& stmt, Scope* scope) {
 
 void Interpreter::run_with(const Stmt& stmt, Scope* scope) {
   Scope* const inner = open_scope(scope);
-  for (size_t i = 0; i < stmt.targets.size() && !failed_; ++i) {
+  for (size_t i = 0; i < stmt.targets.size() && ok(); ++i) {
     const Value value = eval(*stmt.exprs[i], scope);
     if (!value.is_missing()) assign(*stmt.targets[i], value, inner);
   }
@@ -194,7 +194,7 @@ void Interpreter::assign(const Expr& target, const Value& value, Scope* scope) {
   if (items.size() < n)
     fail("not enough values to unpack (expected $, got $)", std::to_string(n),
          std::to_string(items.size()));
-  for (size_t i = 0; i < n && !failed_; ++i) assign(*target.operands[i], items[i], scope);
+  for (size_t i = 0; i < n && ok(); ++i) assign(*target.operands[i], items[i], scope);
 }
 
 Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {

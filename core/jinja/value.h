@@ -13,9 +13,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "jinja/meter.h"
+#include "jinja/vector.h"
 
 namespace sluice::jinja {
 
@@ -69,6 +69,8 @@ using InputSpans = Vector<InputSpan>;  // in order, without overlaps
 
 struct Text;
 class Value;
+template <>
+inline constexpr bool kMovesAsBytes<Value> = true;
 using Entry = std::pair<Value, Value>;
 using List = Vector<Value>;
 using Entries = Vector<Entry>;

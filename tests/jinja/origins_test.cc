@@ -338,26 +338,26 @@ TEST(JinjaOrigins, Statements) {
 
 // The fields and places that spans name.
 TEST(JinjaOrigins, Fields) {
-  const auto shown = [](std::string_view source) { return shown_fields(source); };
-  EXPECT_EQ(shown("{{ s }}"), "[2+0:text]");
-  EXPECT_EQ(shown("{{ s[1:3] }}{{ s[2:] }}"), "[2+1:ex][2+2:xt]");
-  EXPECT_EQ(shown("{{ s[:2] }}{{ s[2:] }}"), "[2+0:text]");
-  EXPECT_EQ(shown("{{ s ~ s }}"), "[2+0:text][2+0:text]");
-  EXPECT_EQ(shown("{{ sp.strip() }}{{ sp|trim }}{{ sp.lstrip() }}"),
+  EXPECT_EQ(shown_fields("{{ s }}"), "[2+0:text]");
+  EXPECT_EQ(shown_fields("{{ s[1:3] }}{{ s[2:] }}"), "[2+1:ex][2+2:xt]");
+  EXPECT_EQ(shown_fields("{{ s[:2] }}{{ s[2:] }}"), "[2+0:text]");
+  EXPECT_EQ(shown_fields("{{ s ~ s }}"), "[2+0:text][2+0:text]");
+  EXPECT_EQ(shown_fields("{{ sp.strip() }}{{ sp|trim }}{{ sp.lstrip() }}"),
             "[14+2:p q][14+2:p q][14+2:p q  ]");
-  EXPECT_EQ(shown("{{ sp.split() | join('') }}"), "[14+2:p][14+4:q]");
-  EXPECT_EQ(shown("{{ s.replace('e', '-') }}"), "[2+0:t]-[2+2:xt]");
-  EXPECT_EQ(shown("{{ s.replace('e', '') }}"), "[2+0:t][2+2:xt]");
-  EXPECT_EQ(shown("{{ s | upper }}{{ s[1:] | title }}"), "[2+0:TEXT][2+1:Ext]");
-  EXPECT_EQ(shown("{{ wide[1:] }}{{ wide.upper()[2:] }}"), "[20+2:aİ][20+2:Aİ]");
-  EXPECT_EQ(shown("{{ l[0] }}{{ l[1] }}"), "[8+0:x][9+0:y]");
-  EXPECT_EQ(shown("{% for k, v in d.items() %}{{ k }}{{ v }}{% endfor %}"), "[11+0:k][12+0:v]");
-  EXPECT_EQ(shown("{{ n }}{{ nil }}"), "[0+0:7None]");
-  EXPECT_EQ(shown("{{ ('a' ~ s ~ 'b')[2:] }}"), "[2+1:ext]b");
-  EXPECT_EQ(shown("{{ mark.split('</think>')[-1] }}"), "[35+16:b]");
-  EXPECT_EQ(shown("{{ mark.partition('</think>')[1] }}"), "[35+8:</think>]");
-  EXPECT_EQ(shown("{% set x %}{{ s }}{% endset %}{{ x[1:] | trim }}"), "[2+1:ext]");
-  EXPECT_EQ(shown("{{ [s] | tojson }}"), "[0+0:[\"][2+0:text][0+0:\"]]");
+  EXPECT_EQ(shown_fields("{{ sp.split() | join('') }}"), "[14+2:p][14+4:q]");
+  EXPECT_EQ(shown_fields("{{ s.replace('e', '-') }}"), "[2+0:t]-[2+2:xt]");
+  EXPECT_EQ(shown_fields("{{ s.replace('e', '') }}"), "[2+0:t][2+2:xt]");
+  EXPECT_EQ(shown_fields("{{ s | upper }}{{ s[1:] | title }}"), "[2+0:TEXT][2+1:Ext]");
+  EXPECT_EQ(shown_fields("{{ wide[1:] }}{{ wide.upper()[2:] }}"), "[20+2:aİ][20+2:Aİ]");
+  EXPECT_EQ(shown_fields("{{ l[0] }}{{ l[1] }}"), "[8+0:x][9+0:y]");
+  EXPECT_EQ(shown_fields("{% for k, v in d.items() %}{{ k }}{{ v }}{% endfor %}"),
+            "[11+0:k][12+0:v]");
+  EXPECT_EQ(shown_fields("{{ n }}{{ nil }}"), "[0+0:7None]");
+  EXPECT_EQ(shown_fields("{{ ('a' ~ s ~ 'b')[2:] }}"), "[2+1:ext]b");
+  EXPECT_EQ(shown_fields("{{ mark.split('</think>')[-1] }}"), "[35+16:b]");
+  EXPECT_EQ(shown_fields("{{ mark.partition('</think>')[1] }}"), "[35+8:</think>]");
+  EXPECT_EQ(shown_fields("{% set x %}{{ s }}{% endset %}{{ x[1:] | trim }}"), "[2+1:ext]");
+  EXPECT_EQ(shown_fields("{{ [s] | tojson }}"), "[0+0:[\"][2+0:text][0+0:\"]]");
 }
 
 }  // namespace
