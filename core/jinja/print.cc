@@ -292,13 +292,16 @@ Value Interpreter::str(const Value& value) {
 }
 
 std::string Interpreter::shown(const Value& value) {
-  if (value.is_text()) {
-    TextWriter to(meter);
-    write_quoted(to, part(value, value.as_text().substr(0, 200)).as<Text>());
-    return std::string(to.view());
-  }
-  return value.is_number() || value.is(Kind::none) ? std::string(str(value).as_text())
-                                                   : concat("a ", type_name(value));
+  const bool simple = value.is_number() || value.is(Kind::none);
+  // Either is missing when the meter is spent.
+  const Value part_of = value.is_text() ? part(value, value.as_text().substr(0, 200))
+                        : simple        ? str(value)
+                                        : Value();
+  if (part_of.is_missing()) return concat("a ", type_name(value));
+  if (simple) return std::string(part_of.as_text());
+  TextWriter to(meter);
+  write_quoted(to, part_of.as<Text>());
+  return std::string(to.view());
 }
 
 Value to_json(Interpreter& run, const Value& value, const JsonStyle& style) {

@@ -43,9 +43,10 @@ struct Cost {
 };
 
 Cost cost_of(uint64_t seed) {
-  const std::vector<uint8_t> bytes = bytes_of_seed(seed, kBytes);
-  Choices for_input(std::span(bytes).first(kBytes / 3));
-  Choices for_template(std::span(bytes).subspan(kBytes / 3));
+  const std::vector<uint8_t> made_bytes = bytes_of_seed(seed, kBytes);
+  const std::span<const uint8_t> bytes = made_bytes;
+  Choices for_input(bytes.first(kBytes / 3));
+  Choices for_template(bytes.subspan(kBytes / 3));
   MadeTemplate made = make_template(for_template, true);
   const jinja::Value input = value_of(
       make_chat_input(for_input, {.parts = made.parts, .repeat = 1 + seed % 400}), nullptr);

@@ -17,7 +17,7 @@ constexpr TokenId kFirstControl = 256;
 constexpr uint64_t kCheap = 50'000;  // units of work, for which chats are made as well
 // How far beyond the limit of work a template comes: up to the next look, and what one step does
 // with a text, which is charged at once.
-uint64_t beyond(const jinja::Limits& limits) { return (1 << 14) + limits.max_memory / 2; }
+uint64_t beyond(const jinja::Limits& limits) { return (1 << 14) + 2 * limits.max_memory; }
 
 jinja::Limits limits_of(bool small) {
   jinja::Limits limits;
