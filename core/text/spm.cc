@@ -94,6 +94,7 @@ size_t SpmEncoder::encode_part(const Vocab& vocabulary, const PlainText& plain, 
     uint32_t best = kNoPriority;
     const size_t last = std::min(run.size(), symbol.begin + longest_merged(vocabulary));
     for (size_t at = border + 1; at <= last; ++at) {
+      if (!vocabulary.has_plain_of(at - symbol.begin)) continue;
       const TokenId id = vocabulary.find_plain(run.substr(symbol.begin, at - symbol.begin));
       if (id != kNoToken) best = std::min(best, score_priority(vocabulary.score(id)));
     }

@@ -169,10 +169,13 @@ void Vocab::finish() {
   pieces_.reserve(texts_.size());
   piece_ends_.clear();
   piece_ends_.reserve(types_.size());
+  plain_sizes_.assign(longest_text_ + 1, 0);
   for (TokenId id = 0; id < size(); ++id) {
     append_piece(pieces_, id);
     piece_ends_.push_back(static_cast<uint32_t>(pieces_.size()));
-    if (is_plain(id)) longest_plain_ = std::max(longest_plain_, text(id).size());
+    if (!is_plain(id)) continue;
+    longest_plain_ = std::max(longest_plain_, text(id).size());
+    plain_sizes_[text(id).size()] = 1;
   }
 }
 

@@ -70,6 +70,10 @@ class Vocab {
   // Bytes of the longest text of all tokens and, after finish(), of all plain tokens.
   size_t longest_text() const { return longest_text_; }
   size_t longest_plain() const { return longest_plain_; }
+  // After finish(): whether a plain token has so many bytes of text.
+  bool has_plain_of(size_t bytes) const {
+    return bytes < plain_sizes_.size() && plain_sizes_[bytes] != 0;
+  }
 
   // Makes a token a control token. Some files give their end tokens the type normal.
   void make_control(TokenId id) { types_[static_cast<size_t>(id)] = TokenType::control; }
@@ -99,6 +103,7 @@ class Vocab {
   IndexTable table_;
   size_t longest_text_ = 0;
   size_t longest_plain_ = 0;
+  std::vector<uint8_t> plain_sizes_;
 };
 
 }  // namespace sluice
