@@ -317,11 +317,25 @@ TEST(SpecialSearch, WorkIsLinearInTheText) {
   Strings stairs;  // tokens that each displace shorter ones
   for (size_t n = 1; n < 300; ++n) stairs.push_back(std::string(n, 'a') + std::string(n + 1, 'b'));
   for (size_t n = 1; n < 300; ++n) stairs.emplace_back(n, 'a');
+  // A long token that a longer one displaces, with ever longer ones in it: what is before each of
+  // them must not be read again from the beginning.
+  Strings nested;
+  std::string outer;
+  for (size_t n = 1; n < 39; ++n) {
+    nested.push_back(std::string(n, 'b') + "c");
+    outer += nested.back() + "x";
+  }
+  nested.push_back(outer + "y");
+  nested.push_back("y" + std::string(outer.size() + 1, 'z'));
+  std::string of_nested;
+  while (of_nested.size() < 600000) of_nested += outer + nested.back();
   std::string of_blocks, of_stairs, of_a(600000, 'a');
   while (of_blocks.size() < 600000) of_blocks += std::string(499, 'a') + std::string(260, 'b');
   while (of_stairs.size() < 600000) of_stairs += std::string(290, 'a') + std::string(150, 'b');
-  for (const auto& [tokens, text] :
-       {std::pair(&chain, &of_a), {&blocked, &of_blocks}, {&stairs, &of_stairs}}) {
+  for (const auto& [tokens, text] : {std::pair(&chain, &of_a),
+                                     {&blocked, &of_blocks},
+                                     {&stairs, &of_stairs},
+                                     {&nested, &of_nested}}) {
     for (const size_t step : {size_t{0}, size_t{1}, size_t{7}, size_t{300}, text->size()}) {
       const Searched found =
           search_all(*tokens, *text, step == 0 ? Spans{} : every(step, text->size()), 1 << 16);
