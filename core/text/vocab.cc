@@ -169,10 +169,13 @@ void Vocab::finish() {
   pieces_.reserve(texts_.size());
   piece_ends_.clear();
   piece_ends_.reserve(types_.size());
+  plain_sizes_.assign(longest_text_ + 1, 0);
   for (TokenId id = 0; id < size(); ++id) {
     append_piece(pieces_, id);
     piece_ends_.push_back(static_cast<uint32_t>(pieces_.size()));
-    if (is_plain(id)) longest_plain_ = std::max(longest_plain_, text(id).size());
+    if (!is_plain(id)) continue;
+    longest_plain_ = std::max(longest_plain_, text(id).size());
+    plain_sizes_[text(id).size()] = 1;
   }
 }
 
@@ -187,11 +190,11 @@ void Vocab::append_piece(std::string& out, TokenId id) const {
     out.push_back(static_cast<char>(byte_of_token(token)));
     return;
   }
-  if (!is_plain(id)) return;
-  if (type(id) == TokenType::user_defined) {
+  if (type(id) == TokenType::user_defined || type(id) == TokenType::guarded) {
     out.append(token);
     return;
   }
+  if (!is_plain(id)) return;
   if (coding_ != TextCoding::bytes) {
     for (size_t at = 0; at < token.size();) {
       const bool space = token.substr(at).starts_with(kSpaceSign);
@@ -216,7 +219,13 @@ void Vocab::append_piece(std::string& out, TokenId id) const {
 
 bool Vocab::is_plain(TokenId id) const {
   const TokenType t = type(id);
-  return t != TokenType::control && t != TokenType::unknown && t != TokenType::byte;
+  return t != TokenType::control && t != TokenType::unknown && t != TokenType::byte &&
+         t != TokenType::guarded;
+}
+
+void Vocab::guard(TokenId id) {
+  types_[static_cast<size_t>(id)] = TokenType::guarded;
+  std::ranges::replace(byte_tokens_, id, kNoToken);
 }
 
 TokenId Vocab::find(std::string_view text_wanted) const {

@@ -24,6 +24,8 @@ enum class TokenType : uint8_t {
   user_defined = 4,
   unused = 5,
   byte = 6,
+  // In no file: user-defined, but no plain text becomes it (Vocab::guard).
+  guarded = 7,
 };
 
 // How the text of a normal token is coded.
@@ -54,7 +56,7 @@ class Vocab {
   std::string_view piece(TokenId id) const { return part(pieces_, piece_ends_, id); }
   TokenType type(TokenId id) const { return types_[static_cast<size_t>(id)]; }
   float score(TokenId id) const { return scores_.empty() ? 0.f : scores_[static_cast<size_t>(id)]; }
-  // True if not a control, unknown or byte token: plain text can become this token.
+  // True if not a control, unknown, guarded or byte token: plain text can become this token.
   bool is_plain(TokenId id) const;
 
   // The token with this text, or kNoToken.
@@ -68,10 +70,16 @@ class Vocab {
   // Bytes of the longest text of all tokens and, after finish(), of all plain tokens.
   size_t longest_text() const { return longest_text_; }
   size_t longest_plain() const { return longest_plain_; }
+  // After finish(): whether a plain token has so many bytes of text.
+  bool has_plain_of(size_t bytes) const {
+    return bytes < plain_sizes_.size() && plain_sizes_[bytes] != 0;
+  }
 
   // Makes a token a control token. Some files give their end tokens the type normal.
   void make_control(TokenId id) { types_[static_cast<size_t>(id)] = TokenType::control; }
   void make_normal(TokenId id) { types_[static_cast<size_t>(id)] = TokenType::normal; }
+  // Only where the special token itself is found does a text become this user-defined token.
+  void guard(TokenId id);
   // Computes the pieces. The types must not change afterwards.
   void finish();
 
@@ -95,6 +103,7 @@ class Vocab {
   IndexTable table_;
   size_t longest_text_ = 0;
   size_t longest_plain_ = 0;
+  std::vector<uint8_t> plain_sizes_;
 };
 
 }  // namespace sluice
