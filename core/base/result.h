@@ -78,11 +78,11 @@ enum class NoteCode {
   // Of the machine
   fewer_threads,  // than asked for [threads, asked]
   // Of a chat
-  no_chat_template,          // the one of a family is used, which is a guess [family]
-  tools_left_out,            // the built-in template knows none [family]
-  content_parts_joined,      // the template knows only text
-  content_parts_unknown,     // likewise, but the parts are given as they are
-  special_token_in_message,  // a message contains a special token's name, which counts as the token
+  no_chat_template,       // the one of a family is used, which is a guess [family]
+  tools_left_out,         // the built-in template knows none [family]
+  content_parts_joined,   // the template knows only text
+  content_parts_unknown,  // likewise, but the parts are given as they are
+  unknown_role,           // one that is in no list: its token stays text [place, role, token]
 };
 
 // The name of a code as users and JSON see it: "fewer_threads", ...

@@ -19,19 +19,23 @@ constexpr size_t kMaxDepth = 64;
 // for every member of an object.
 class Builder : public JsonReceiver {
  public:
-  bool null() override { return add(Value::none()); }
-  bool boolean(bool value) override { return add(Value::boolean(value)); }
-  bool negative_integer(int64_t value) override { return add(Value::integer(value)); }
+  explicit Builder(uint32_t& fields) : fields_(fields) {}
+
+  bool null() override { return add(Value::none().marked(true)); }
+  bool boolean(bool value) override { return add(Value::boolean(value).marked(true)); }
+  bool negative_integer(int64_t value) override { return add(Value::integer(value).marked(true)); }
   bool integer(uint64_t value) override {
-    return add(value <= INT64_MAX ? Value::integer(static_cast<int64_t>(value))
-                                  : Value::number(static_cast<double>(value)));
+    if (value > INT64_MAX) return number(static_cast<double>(value));
+    return add(Value::integer(static_cast<int64_t>(value)).marked(true));
   }
-  bool number(double value) override { return add(Value::number(value)); }
-  bool string(std::string value) override { return add(Value::text(std::move(value))); }
+  bool number(double value) override { return add(Value::number(value).marked(true)); }
+  bool string(std::string value) override {
+    return add(Value::input_text(std::move(value), ++fields_));
+  }
   bool start_object() override { return open(); }
   bool start_array() override { return open(); }
   bool key(std::string value) override {
-    open_.back().key = Value::text(std::move(value));
+    open_.back().key = Value::input_text(std::move(value), ++fields_);
     return true;
   }
   bool end_object() override {
@@ -52,8 +56,8 @@ class Builder : public JsonReceiver {
   // An object or an array that is not complete.
   struct Level {
     Value key;
-    std::vector<Entry> entries;
-    std::vector<Value> items;
+    jinja::Entries entries{nullptr};
+    jinja::List items{nullptr};
   };
 
   bool open() {
@@ -86,13 +90,14 @@ class Builder : public JsonReceiver {
     return true;
   }
 
+  uint32_t& fields_;
   std::vector<Level> open_;
 };
 
 }  // namespace
 
-Result<Value> value_from_json(std::string_view json) {
-  Builder builder;
+Result<Value> value_from_json(std::string_view json, uint32_t& fields) {
+  Builder builder(fields);
   size_t error_at = 0;
   if (parse_json(json, builder, &error_at)) return std::move(builder.result);
   if (builder.too_deep) {
