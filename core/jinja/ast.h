@@ -96,6 +96,7 @@ struct Program {
   std::vector<std::unique_ptr<Stmt>> stmts;
   std::vector<Value> names;  // texts, by symbol
   Body body;
+  uint64_t work = 0;  // that parsing took, as Meter counts it
   Symbol loop = 0, caller = 0, kwargs = 0, varargs = 0;
 };
 

@@ -9,10 +9,11 @@ namespace {
 
 // map(attribute=..., default=...) or map(filter, arguments...).
 struct MapIterator : Iterator {
+  explicit MapIterator(Meter& meter) : Iterator(List(&meter)), arguments(meter) {}
   bool next(Interpreter& run, Value& item) override {
     Value input;
     if (!source.next(run, input)) return false;
-    run.work(1 + arguments.list.size());
+    run.meter.work(1 + arguments.list.size() + arguments.named.size());
     if (name.is_missing()) {
       item = run.path(input, attribute, fallback);
     } else {
@@ -28,9 +29,10 @@ struct MapIterator : Iterator {
 
 // select, reject, selectattr, rejectattr.
 struct SelectIterator : Iterator {
+  explicit SelectIterator(Meter& meter) : Iterator(List(&meter)), arguments(meter) {}
   bool next(Interpreter& run, Value& item) override {
     while (run.ok() && source.next(run, item)) {
-      run.work(1 + arguments.list.size());
+      run.meter.work(1 + arguments.list.size() + arguments.named.size());
       const Value tested = attribute.is_missing() ? item : run.path(item, attribute);
       if (!run.ok()) return false;
       bool holds = false;
@@ -66,15 +68,16 @@ Value take_first(Arguments& arguments) {
 }
 
 Value map_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  if (!is_true(self)) return run.iterator({});
-  auto* const made = new MapIterator;
+  if (!is_true(self)) return run.iterator(run.new_list());
+  auto* const made = new MapIterator(run.meter);
   const Value holder = run.adopt(made, sizeof(MapIterator), depth_of(self, arguments));
   if (holder.is_missing()) return {};
   made->source.source = self;  // whether it can be iterated shows later, as in Python
-  const Value* attribute = find(arguments.named, "attribute");
+  const Value* attribute = find(arguments.named, "attribute", run.meter);
   if (arguments.list.empty() && attribute != nullptr) {
     made->attribute = *attribute;
-    if (const Value* fallback = find(arguments.named, "default")) made->fallback = *fallback;
+    if (const Value* fallback = find(arguments.named, "default", run.meter))
+      made->fallback = *fallback;
     if (arguments.named.size() > (made->fallback.is_missing() ? 1u : 2u)) {
       return run.fail("map() got an unexpected keyword argument");
     }
@@ -89,8 +92,8 @@ Value map_filter(Interpreter& run, const Value& self, Arguments& arguments) {
 enum Choice : uint8_t { kSelect = 0, kReject = 1, kByAttribute = 2 };
 
 Value select_filter(Interpreter& run, const Value& self, Arguments& arguments, int choice) {
-  if (!is_true(self)) return run.iterator({});
-  auto* const made = new SelectIterator;
+  if (!is_true(self)) return run.iterator(run.new_list());
+  auto* const made = new SelectIterator(run.meter);
   const Value holder = run.adopt(made, sizeof(SelectIterator), depth_of(self, arguments));
   if (holder.is_missing()) return {};
   made->source.source = self;  // whether it can be iterated shows later, as in Python

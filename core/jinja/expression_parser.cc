@@ -6,6 +6,10 @@ namespace sluice::jinja {
 
 using enum LexemeType;
 
+namespace {
+constexpr size_t kMostNamed = 1000;  // arguments of one call
+}
+
 const Expr* ExpressionParser::parse_target(bool with_spaces, std::string_view stop) {
   const Expr* target = parse_tuple(true, stop, true, with_spaces);
   if (!can_assign(target)) fail("this can't be assigned to");
@@ -292,6 +296,7 @@ void ExpressionParser::parse_arguments(Expr* expr) {
       const Symbol key = expect_name();
       next();
       const Expr* value = parse_expression();
+      if (expr->named.size() == kMostNamed) fail("a call has too many named arguments");
       for (const auto& other : expr->named) {
         if (other.first == key) fail("a named argument is given twice");
       }

@@ -6,7 +6,7 @@
 namespace sluice::jinja {
 
 Value Interpreter::eval(const Expr& expr, Scope* scope) {
-  ++budget.steps;
+  meter.work(2);
   if (expr.type == Expr::Type::constant) return expr.value;
   line_ = expr.line;
   if (expr.type == Expr::Type::name) return load(expr.symbol, scope);
@@ -27,7 +27,8 @@ Value Interpreter::eval_inner(const Expr& expr, Scope* scope) {
       return eval_display(expr, scope);
     case Expr::Type::attribute: {
       const Value object = operand(0);
-      return object.is_missing() ? Value() : attribute(object, program.names[expr.symbol]);
+      return object.is_missing() ? Value()
+                                 : attribute(object, program.names[expr.symbol].as_text());
     }
     case Expr::Type::item: {
       const Value object = operand(0);
@@ -47,7 +48,9 @@ Value Interpreter::eval_inner(const Expr& expr, Scope* scope) {
       if (value.is_missing()) return {};
       if (expr.operators[0] == LexemeType::sub) return negative(value);
       if (value.is(Kind::number)) return value;
-      if (value.is_integer()) return Value::integer(value.as_integer());
+      if (value.is_integer()) {
+        return Value::integer(value.as_integer()).marked(value.from_input());
+      }
       if (value.is(Kind::undefined)) return refuse(value, "");
       return refuse(value, "bad operand type for unary +: '$'");
     }
@@ -83,7 +86,7 @@ Value Interpreter::eval_inner(const Expr& expr, Scope* scope) {
 }
 
 Value Interpreter::eval_display(const Expr& expr, Scope* scope) {
-  std::vector<Value> items;
+  List items = new_list();
   items.reserve(expr.operands.size());
   for (const Expr* operand : expr.operands) {
     items.push_back(eval(*operand, scope));
@@ -91,10 +94,10 @@ Value Interpreter::eval_display(const Expr& expr, Scope* scope) {
   }
   if (expr.type == Expr::Type::list) return list(std::move(items));
   if (expr.type == Expr::Type::tuple) return tuple(std::move(items));
-  std::vector<Entry> entries;
-  for (size_t i = 0; i < items.size(); i += 2) {
+  Entries entries(&meter);
+  for (size_t i = 0; i < items.size() && ok(); i += 2) {
     if (!is_hashable(items[i])) return refuse(items[i], "unhashable type: '$'");
-    put(entries, items[i], items[i + 1], budget);
+    put(entries, items[i], items[i + 1], meter);
   }
   return dict(std::move(entries));
 }
@@ -110,19 +113,14 @@ Value Interpreter::eval_chain(const Expr& expr, Scope* scope) {
 }
 
 Value Interpreter::eval_concat(const Expr& expr, Scope* scope) {
-  std::string joined;
+  TextWriter joined(meter);
   for (const Expr* operand : expr.operands) {
     const Value value = eval(*operand, scope);
     if (value.is_missing()) return {};
-    if (value.is_text()) {
-      joined += value.as_text();
-    } else {
-      joined += str(value);
-    }
-    if (!room(joined.size())) return {};
+    write(joined, value);
+    if (!ok()) return {};
   }
-  work(joined.size() / 64);
-  return text(std::move(joined));
+  return joined.take();
 }
 
 Value Interpreter::eval_compare(const Expr& expr, Scope* scope) {
@@ -178,14 +176,14 @@ bool Interpreter::eval_arguments(const Expr& expr, Scope* scope, Arguments& argu
       return false;
     }
     for (const Entry& entry : more.entries()) {
-      work(arguments.named.size() / 8);
       if (!ok()) return false;
       if (!entry.first.is_text()) {
         fail("keywords must be strings");
         return false;
       }
-      if (find(arguments.named, entry.first.as_text()) != nullptr) {
-        fail("got multiple values for keyword argument '", entry.first.as_text(), "'");
+      if (find(arguments.named, entry.first.as_text(), meter) != nullptr) {
+        fail("got multiple values for keyword argument '", printable(entry.first.as_text(), 100),
+             "'");
         return false;
       }
       arguments.named.push_back(entry);
@@ -196,7 +194,7 @@ bool Interpreter::eval_arguments(const Expr& expr, Scope* scope, Arguments& argu
 
 Value Interpreter::eval_call(const Expr& expr, Scope* scope, const Value* caller) {
   const Value callee = eval(*expr.operands[0], scope);
-  Arguments arguments;
+  Arguments arguments(meter);
   if (callee.is_missing() || !eval_arguments(expr, scope, arguments)) return {};
   if (caller != nullptr) arguments.named.emplace_back(program.names[program.caller], *caller);
   line_ = expr.line;
@@ -217,7 +215,7 @@ Value Interpreter::eval_filter(const Expr& expr, Scope* scope, const Value* inpu
   } else {
     value = eval(*expr.operands[0], scope);
   }
-  Arguments arguments;
+  Arguments arguments(meter);
   if (value.is_missing() || !eval_arguments(expr, scope, arguments)) return {};
   line_ = expr.line;
   const std::string_view name = program.names[expr.symbol].as_text();
@@ -244,11 +242,6 @@ Value Interpreter::call(const Value& callee, Arguments& arguments) {
       return call_macro(callee.as<Macro>(), arguments);
     case Kind::loop:
       return call_loop(callee.as<Loop>(), arguments);
-    case Kind::joiner: {
-      auto& joiner = callee.as<Joiner>();
-      if (!bind(arguments, "joiner", "", 0)) return {};
-      return text(std::exchange(joiner.used, true) ? joiner.separator : std::string());
-    }
     case Kind::undefined:
       return refuse(callee, "");
     default:
@@ -257,15 +250,17 @@ Value Interpreter::call(const Value& callee, Arguments& arguments) {
 }
 
 Value Interpreter::call_filter(std::string_view name, const Value& input, Arguments& arguments) {
+  meter.work(4);
   const Builtin* filter = find_filter(name);
-  if (filter == nullptr) return fail("No filter named '", name, "'.");
+  if (filter == nullptr) return fail("No filter named '", printable(name, 100), "'.");
   if (!bind(arguments, name, filter->parameters, filter->required)) return {};
   return filter->run(*this, input, arguments);
 }
 
 Value Interpreter::call_test(std::string_view name, const Value& input, Arguments& arguments) {
+  meter.work(4);
   const Builtin* test = find_test(name);
-  if (test == nullptr) return fail("No test named '", name, "'.");
+  if (test == nullptr) return fail("No test named '", printable(name, 100), "'.");
   if (!bind(arguments, name, test->parameters, test->required)) return {};
   return test->run(*this, input, arguments);
 }
@@ -280,6 +275,7 @@ bool Interpreter::bind(Arguments& arguments, std::string_view function, std::str
     const size_t space = std::min(parameters.find(' '), parameters.size());
     const std::string_view parameter = parameters.substr(0, space);
     parameters.remove_prefix(std::min(space + 1, parameters.size()));
+    meter.work(2 + arguments.named.size() / 2);
     const auto named = std::find_if(arguments.named.begin(), arguments.named.end(),
                                     [&](const Entry& e) { return e.first.as_text() == parameter; });
     if (n >= arguments.list.size()) arguments.list.emplace_back();
@@ -292,8 +288,8 @@ bool Interpreter::bind(Arguments& arguments, std::string_view function, std::str
     arguments.named.erase(named);
   }
   if (!arguments.named.empty()) {
-    fail(function, "() got an unexpected keyword argument '", arguments.named[0].first.as_text(),
-         "'");
+    fail(function, "() got an unexpected keyword argument '",
+         printable(arguments.named[0].first.as_text(), 100), "'");
   } else if (arguments.list.size() > n) {
     fail(function, "() takes at most ", n, " argument(s), ", arguments.list.size(), " given");
   }

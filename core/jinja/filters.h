@@ -12,6 +12,5 @@ std::span<const Builtin> choice_filters();  // choice_filters.cc
 
 // What sorting and comparing use of a value: texts in small letters unless the case matters.
 Value sort_key(Interpreter& run, const Value& value, bool case_sensitive);
-bool is_given(const Arguments& arguments, size_t i);  // and true
 
 }  // namespace sluice::jinja

@@ -1,4 +1,6 @@
 // Python's formatting: "%s" % values, and "{}".format(values). The format filter uses the first.
+// Not supported, because no chat template uses them: fields in fields, "#", "*" and "_", and
+// attributes of a field ("{0.name}").
 #include <algorithm>
 #include <cmath>
 
@@ -11,18 +13,21 @@ namespace sluice::jinja {
 namespace {
 
 constexpr int64_t kMaxWidth = 100'000;
+constexpr std::string_view kFloatTypes = "eEfFgG%";
 
 // How one value is to be written.
 struct Spec {
   std::string_view fill = " ";
   char align = '\0';  // < > ^ =
   char sign = '-';    // or + or a space
-  bool alternate = false;
-  char grouping = '\0';
+  bool commas = false;
   int64_t width = 0;
   int64_t precision = -1;
   char type = '\0';
+  bool input = false;  // the format's field comes from the input
 };
+
+bool is_one_of(char c, std::string_view chars) { return chars.find(c) != std::string_view::npos; }
 
 std::string in_base(uint64_t value, unsigned base, bool large) {
   std::string out;
@@ -34,38 +39,19 @@ std::string in_base(uint64_t value, unsigned base, bool large) {
   return out;
 }
 
-// "1234567.5" with a sign between each `each` digits before the point.
-std::string grouped(const std::string& digits, char sign, size_t each) {
+// "1,234,567.5"
+std::string with_commas(const std::string& digits) {
   size_t whole = 0;
-  while (whole < digits.size() && std::isalnum(static_cast<unsigned char>(digits[whole])) &&
-         digits[whole] != 'e') {
-    ++whole;
-  }
+  while (whole < digits.size() && is_digit(digits[whole])) ++whole;
   std::string out;
   for (size_t i = 0; i < whole; ++i) {
-    if (i > 0 && (whole - i) % each == 0) out += sign;
+    if (i > 0 && (whole - i) % 3 == 0) out += ',';
     out += digits[i];
   }
   return out + digits.substr(whole);
 }
 
-std::string padded(std::string sign, std::string body, const Spec& spec, char align) {
-  const size_t chars = count_chars(sign) + count_chars(body);
-  const size_t width = static_cast<size_t>(spec.width);
-  if (spec.align != '\0') align = spec.align;
-  if (chars >= width) return sign + body;
-  const size_t missing = width - chars;
-  const size_t left = align == '>' ? missing : align == '^' ? missing / 2 : 0;
-  const auto fill = [&spec](size_t n) {
-    std::string out;
-    while (n-- > 0) out += spec.fill;
-    return out;
-  };
-  if (align == '=') return sign + fill(missing) + body;
-  return fill(left) + sign + body + fill(missing - left);
-}
-
-// A number without its sign.
+// A float without its sign.
 std::string float_digits(double value, const Spec& spec) {
   const double size = std::fabs(value);
   const char type = static_cast<char>(spec.type | 32);
@@ -80,80 +66,118 @@ std::string float_digits(double value, const Spec& spec) {
   return out;
 }
 
-std::string write_number(Interpreter& run, const Value& value, const Spec& spec) {
-  const char type = spec.type;
-  const bool as_float =
-      value.is(Kind::number) || std::string_view("eEfFgG%").find(type) != std::string_view::npos;
-  std::string digits;
-  bool negative = false;
-  size_t each = 3;
-  if (as_float && type != '\0' &&
-      std::string_view("eEfFgGn%").find(type) == std::string_view::npos) {
-    run.fail("unknown format code '", std::string_view(&type, 1), "' for a float");
-    return {};
-  }
-  if (as_float) {
-    const double number = value.as_double();
-    negative = std::signbit(number) && !std::isnan(number);
-    digits = float_digits(number, spec);
-    if (type >= 'A' && type <= 'Z') digits = change_case(digits, Case::upper);
-  } else {
-    const int64_t number = value.as_integer();
-    negative = number < 0;
-    const uint64_t size =
-        negative ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
-    const unsigned base = type == 'x' || type == 'X' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
-    if (type != '\0' && std::string_view("dnxXob").find(type) == std::string_view::npos) {
-      run.fail("unknown format code '", std::string_view(&type, 1), "' for an integer");
-      return {};
-    }
-    digits = in_base(size, base, type == 'X');
-    if (base != 10) each = 4;
-  }
-  if (spec.grouping != '\0') digits = grouped(digits, spec.grouping, each);
-  std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
-  if (spec.alternate && !as_float && type != 'd' && type != '\0') sign += std::string("0") + type;
-  return padded(std::move(sign), std::move(digits), spec, '>');
-}
-
-std::string cut(std::string text, int64_t precision) {
-  if (precision < 0) return text;
-  return std::string(sub_chars(text, count_chars(text), 0, static_cast<size_t>(precision)));
-}
-
-// Reads digits. False if the number is too large.
-bool read_number(std::string_view& text, int64_t& number) {
-  number = 0;
-  while (!text.empty() && text[0] >= '0' && text[0] <= '9') {
-    number = number * 10 + (text[0] - '0');
-    text.remove_prefix(1);
-    if (number > kMaxWidth) return false;
-  }
-  return true;
-}
-
-bool begins_number(std::string_view text) { return !text.empty() && is_digit(text[0]); }
-
-// --- % ---
-
-class PercentFormat {
+// Writes values into a text as a format says.
+class Fields {
  public:
-  PercentFormat(Interpreter& run, const Value& values) : run_(run), values_(values) {}
+  Fields(Interpreter& run, const Text& format) : run_(run), out_(run.meter), format_(format) {}
 
-  Value format(std::string_view rest) {
-    while (!rest.empty() && run_.ok() && run_.room(out_.size())) {
+ protected:
+  void fill(const Spec& spec, size_t n) {
+    while (n-- > 0 && run_.ok()) out_.add(spec.fill, spec.input);
+  }
+
+  void text(const Value& value, const Spec& spec) {
+    const Text& all = value.as<Text>();
+    const auto most = spec.precision < 0 ? all.chars : static_cast<size_t>(spec.precision);
+    const std::string_view part = sub_chars(all.text, all.chars, 0, most);
+    const size_t chars = std::min(all.chars, most);
+    const size_t missing = std::max(static_cast<size_t>(spec.width), chars) - chars;
+    const size_t left = spec.align == '>' ? missing : spec.align == '^' ? missing / 2 : 0;
+    run_.meter.scan(all.text.size());
+    fill(spec, left);
+    out_.copy(all, part);
+    fill(spec, missing - left);
+  }
+
+  void number(const Value& value, const Spec& spec) {
+    const bool as_float = value.is(Kind::number) || is_one_of(spec.type, kFloatTypes);
+    if (spec.type != '\0' && !is_one_of(spec.type, as_float ? kFloatTypes : "dxXob")) {
+      run_.fail("unknown format code '", printable({&spec.type, 1}), "' for ",
+                as_float ? "a float" : "an integer");
+      return;
+    }
+    run_.meter.work(40);
+    std::string digits;
+    bool negative = false;
+    if (as_float) {
+      const double given = value.as_double();
+      negative = std::signbit(given) && !std::isnan(given);
+      digits = float_digits(given, spec);
+      if (spec.type >= 'A' && spec.type <= 'Z') digits = ascii_case(digits, Case::upper);
+    } else {
+      const auto given = static_cast<uint64_t>(value.as_integer());
+      negative = value.as_integer() < 0;
+      const char type = static_cast<char>(spec.type | 32);
+      digits = in_base(negative ? 0 - given : given,
+                       type == 'x'   ? 16
+                       : type == 'o' ? 8
+                       : type == 'b' ? 2
+                                     : 10,
+                       spec.type == 'X');
+    }
+    if (spec.commas) digits = with_commas(digits);
+    const std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
+    const size_t chars = sign.size() + digits.size();
+    const size_t missing = std::max(static_cast<size_t>(spec.width), chars) - chars;
+    const size_t left = spec.align == '<' ? 0 : spec.align == '^' ? missing / 2 : missing;
+    const bool input = spec.input || value.from_input();
+    if (spec.align != '=') fill(spec, left);
+    out_.add(sign, input);
+    if (spec.align == '=') fill(spec, left);
+    out_.add(digits, input);
+    fill(spec, missing - left);
+  }
+
+  // Reads digits. An error if the number is too large.
+  int64_t digits(std::string_view& rest) {
+    int64_t number = 0;
+    while (!rest.empty() && is_digit(rest[0])) {
+      number = std::min(number * 10 + (rest[0] - '0'), kMaxWidth + 1);
+      rest.remove_prefix(1);
+    }
+    if (number > kMaxWidth) run_.fail("a width in a format is too large");
+    return number;
+  }
+
+  // Whether a part of the format comes from the input.
+  bool from_input(std::string_view part) const {
+    const auto begin = static_cast<size_t>(part.data() - format_.text.data());
+    const auto behind = std::partition_point(format_.input.begin(), format_.input.end(),
+                                             [&](const InputSpan& s) { return s.end <= begin; });
+    return behind != format_.input.end() && behind->begin < begin + part.size();
+  }
+
+  Value repr(const Value& value) {
+    TextWriter writer(run_.meter);
+    run_.write_repr(writer, value);
+    return writer.take();
+  }
+
+  Interpreter& run_;
+  TextWriter out_;
+  const Text& format_;
+};
+
+class PercentFormat : Fields {
+ public:
+  PercentFormat(Interpreter& run, const Text& format, const Value& values)
+      : Fields(run, format), values_(values) {}
+
+  Value format() {
+    std::string_view rest = format_.text;
+    while (!rest.empty() && run_.ok()) {
       const size_t percent = std::min(rest.find('%'), rest.size());
-      out_ += rest.substr(0, percent);
+      out_.copy(format_, rest.substr(0, percent));
       rest.remove_prefix(percent);
       if (!rest.empty()) field(rest);
     }
-    const bool tuple = values_.is(Kind::tuple);
     const bool mapping =
         values_.is(Kind::dict) || values_.is(Kind::list) || values_.is(Kind::undefined);
-    if (run_.ok() && !mapping && used_ < (tuple ? values_.items().size() : 1)) {
+    const size_t given = values_.is(Kind::tuple) ? values_.items().size() : 1;
+    if (run_.ok() && !mapping && used_ < given) {
       return run_.fail("not all arguments converted during string formatting");
     }
-    return run_.ok() ? run_.text(std::move(out_)) : Value();
+    return run_.ok() ? out_.take() : Value();
   }
 
  private:
@@ -166,271 +190,177 @@ class PercentFormat {
     return run_.fail("not enough arguments for format string");
   }
 
-  int64_t star_or_number(std::string_view& rest) {
-    int64_t number = 0;
-    if (rest.starts_with('*')) {
-      rest.remove_prefix(1);
-      number = run_.integer_of(next_value(), 0);
-    } else if (!read_number(rest, number)) {
-      number = kMaxWidth + 1;
-    }
-    if (number > kMaxWidth || number < -kMaxWidth) run_.fail("a width in a format is too large");
-    return number;
+  Value named_value(std::string_view& rest) {
+    const size_t close = rest.find(')');
+    if (!values_.is(Kind::dict) || close == std::string_view::npos)
+      return run_.fail("format requires a mapping");
+    const std::string_view key = rest.substr(1, close - 1);
+    rest.remove_prefix(close + 1);
+    const Value* found = find(values_.entries(), key, run_.meter);
+    if (found == nullptr)
+      return run_.fail("the format's key '", printable(key, 100), "' is missing");
+    return *found;
   }
 
   void field(std::string_view& rest) {
+    const std::string_view all = rest;
     rest.remove_prefix(1);
     Value value;
-    if (rest.starts_with('(')) {
-      const size_t close = rest.find(')');
-      if (!values_.is(Kind::dict) || close == std::string_view::npos) {
-        run_.fail("format requires a mapping");
-        return;
-      }
-      const Value* found = find(values_.entries(), rest.substr(1, close - 1));
-      if (found == nullptr) {
-        run_.fail("the format's key '", rest.substr(1, close - 1), "' is missing");
-        return;
-      }
-      value = *found;
-      rest.remove_prefix(close + 1);
-    }
+    if (rest.starts_with('(')) value = named_value(rest);
     Spec spec;
-    bool left = false;
+    spec.align = '>';
     bool zero = false;
-    for (; !rest.empty() && std::string_view("-+ #0").find(rest[0]) != std::string_view::npos;
-         rest.remove_prefix(1)) {
-      left |= rest[0] == '-';
+    for (; !rest.empty() && is_one_of(rest[0], "-+ 0"); rest.remove_prefix(1)) {
+      if (rest[0] == '-') spec.align = '<';
       zero |= rest[0] == '0';
-      spec.alternate |= rest[0] == '#';
       if (rest[0] == '+' || (rest[0] == ' ' && spec.sign == '-')) spec.sign = rest[0];
     }
-    spec.width = star_or_number(rest);
-    if (spec.width < 0) {
-      left = true;
-      spec.width = -spec.width;
-    }
+    spec.width = digits(rest);
     if (rest.starts_with('.')) {
       rest.remove_prefix(1);
-      spec.precision = std::max<int64_t>(star_or_number(rest), 0);
+      spec.precision = digits(rest);
     }
-    while (!rest.empty() && (rest[0] == 'l' || rest[0] == 'h' || rest[0] == 'L'))
-      rest.remove_prefix(1);
     if (rest.empty()) {
       run_.fail("incomplete format");
       return;
     }
     spec.type = rest[0];
     rest.remove_prefix(1);
-    spec.align = left ? '<' : '>';
-    if (spec.type == '%') {
-      out_ += '%';
+    if (spec.type == '%') return out_.copy(format_, all.substr(all.size() - rest.size() - 1, 1));
+    if (value.is_missing() && run_.ok()) value = next_value();
+    if (!run_.ok()) return;
+    spec.input = from_input(all.substr(0, all.size() - rest.size()));
+    if (spec.type == 's' || spec.type == 'r') {
+      value = spec.type == 's' ? run_.str(value) : repr(value);
+      if (!value.is_missing()) text(value, spec);
       return;
     }
-    if (value.is_missing()) value = next_value();
-    if (!run_.ok()) return;
-    write(value, spec, zero && !left);
-  }
-
-  void write(const Value& value, Spec& spec, bool zero) {
-    switch (spec.type) {
-      case 's':
-      case 'r':
-      case 'a':
-        out_ +=
-            padded("", cut(spec.type == 's' ? run_.str(value) : run_.repr(value), spec.precision),
-                   spec, '>');
-        return;
-      case 'c':
-        out_ += padded(
-            "", value.is_text() && value.as<Text>().chars == 1 ? run_.str(value) : std::string(),
-            spec, '>');
-        if (!value.is_text() || value.as<Text>().chars != 1) run_.fail("%c requires a character");
-        return;
-      default:
-        break;
-    }
-    if (std::string_view("diuxXoeEfFgG").find(spec.type) == std::string_view::npos) {
-      run_.fail("unsupported format character '", printable(std::string_view(&spec.type, 1)), "'");
+    if (!is_one_of(spec.type, "diuxXoeEfFgG")) {
+      run_.fail("unsupported format character '", printable({&spec.type, 1}), "'");
       return;
     }
     if (!value.is_number()) {
-      if (value.is(Kind::undefined)) {
-        run_.refuse(value, "");
-      } else {
-        run_.fail("%", std::string_view(&spec.type, 1), " format: a number is required, not ",
-                  type_name(value));
-      }
+      run_.refuse(value, "a number is required, not $");
       return;
     }
-    if (zero) {
+    if (is_one_of(spec.type, "iu")) spec.type = 'd';
+    if (spec.type == 'd' && value.is(Kind::number) && std::fabs(value.as_double()) < 0x1p63) {
+      value = Value::integer(static_cast<int64_t>(value.as_double())).marked(value.from_input());
+    }
+    if (zero && spec.align != '<') {
       spec.fill = "0";
       spec.align = '=';
     }
-    if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
-    const bool whole = std::string_view("dxXo").find(spec.type) != std::string_view::npos;
-    if (!whole || value.is_integer()) {
-      out_ += write_number(run_, value, spec);
-    } else if (spec.type == 'd' && std::fabs(value.as_double()) < 0x1p63) {
-      out_ += write_number(run_, Value::integer(static_cast<int64_t>(value.as_double())), spec);
-    } else {
-      run_.fail("an integer is required, not float");
-    }
+    number(value, spec);
   }
 
-  Interpreter& run_;
   const Value& values_;
   size_t used_ = 0;
-  std::string out_;
 };
 
-// --- {} ---
-
-class BraceFormat {
+class BraceFormat : Fields {
  public:
-  BraceFormat(Interpreter& run, const Arguments& arguments) : run_(run), arguments_(arguments) {}
+  BraceFormat(Interpreter& run, const Text& format, const Arguments& arguments)
+      : Fields(run, format), arguments_(arguments) {}
 
-  // `inside`: of a field's specification, which can have fields, but these have none.
-  std::string format(std::string_view rest, int inside = 0) {
-    std::string out;
-    while (!rest.empty() && run_.ok() && run_.room(out.size())) {
+  Value format() {
+    std::string_view rest = format_.text;
+    while (!rest.empty() && run_.ok()) {
       const size_t brace = std::min(rest.find_first_of("{}"), rest.size());
-      out += rest.substr(0, brace);
+      out_.copy(format_, rest.substr(0, brace));
       rest.remove_prefix(brace);
       if (rest.empty()) break;
-      if (rest.size() > 1 && rest[1] == rest[0] && inside == 0) {
-        out += rest[0];
+      if (rest.size() > 1 && rest[1] == rest[0]) {
+        out_.copy(format_, rest.substr(0, 1));
         rest.remove_prefix(2);
-      } else if (rest[0] == '}') {
-        run_.fail("Single '}' encountered in format string");
-      } else {
-        size_t open = 1;
-        size_t end = 1;
-        for (; end < rest.size() && open > 0; ++end) {
-          open += rest[end] == '{' ? 1 : 0;
-          open -= rest[end] == '}' ? 1 : 0;
-        }
-        if (open > 0 || inside > 1) {
-          run_.fail(open > 0 ? "expected '}' before end of string"
-                             : "Max string recursion exceeded");
-          break;
-        }
-        out += field(rest.substr(1, end - 2), inside);
-        rest.remove_prefix(end);
+        continue;
       }
+      const size_t end = rest.find_first_of("{}", 1);
+      if (rest[0] == '}') return run_.fail("Single '}' encountered in format string");
+      if (end == std::string_view::npos || rest[end] == '{')
+        return run_.fail("a field in a format has no end: expected '}'");
+      field(rest.substr(1, end - 1));
+      rest.remove_prefix(end + 1);
     }
-    return out;
+    return run_.ok() ? out_.take() : Value();
   }
 
  private:
-  std::string field(std::string_view text, int inside) {
-    size_t name_end = 0;
-    for (int brackets = 0; name_end < text.size(); ++name_end) {
-      const char c = text[name_end];
-      brackets += c == '[' ? 1 : c == ']' ? -1 : 0;
-      if (brackets <= 0 && (c == '!' || c == ':')) break;
-    }
-    Value value = lookup(text.substr(0, name_end));
-    text.remove_prefix(name_end);
-    if (!run_.ok()) return {};
-    if (text.starts_with('!')) {
-      if (text.size() < 2 || (text[1] != 'r' && text[1] != 's' && text[1] != 'a') ||
-          (text.size() > 2 && text[2] != ':')) {
+  void field(std::string_view all) {
+    const size_t name_end = std::min(all.find_first_of("!:"), all.size());
+    Value value = named_value(all.substr(0, name_end));
+    if (value.is_missing()) return;
+    std::string_view rest = all.substr(name_end);
+    if (rest.starts_with('!')) {
+      if (rest.size() < 2 || !is_one_of(rest[1], "rs") || (rest.size() > 2 && rest[2] != ':')) {
         run_.fail("unknown conversion in a format");
-        return {};
+        return;
       }
-      value = run_.text(text[1] == 's' ? run_.str(value) : run_.repr(value));
-      text.remove_prefix(2);
+      value = rest[1] == 's' ? run_.str(value) : repr(value);
+      rest.remove_prefix(2);
     }
-    if (text.starts_with(':')) text.remove_prefix(1);
-    return write(value, format(text, inside + 1));
+    if (rest.starts_with(':')) rest.remove_prefix(1);
+    write(value, rest);
   }
 
-  Value lookup(std::string_view name) {
-    const size_t first_end = std::min(name.find_first_of(".["), name.size());
-    const std::string_view first = name.substr(0, first_end);
-    name.remove_prefix(first_end);
-    Value value;
-    int64_t index = automatic_;
-    std::string_view digits = first;
-    if (first.empty() || (begins_number(first) && read_number(digits, index) && digits.empty())) {
-      if (first.empty()) ++automatic_;
-      if (static_cast<size_t>(index) >= arguments_.list.size()) {
-        return run_.fail("Replacement index ", index, " out of range for positional args tuple");
-      }
-      value = arguments_.list[static_cast<size_t>(index)];
-    } else {
-      const Value* found = find(arguments_.named, first);
-      if (found == nullptr) return run_.fail("the format's key '", first, "' is missing");
-      value = *found;
+  Value named_value(std::string_view name) {
+    const size_t digit_count = std::min(name.find_first_not_of("0123456789"), name.size());
+    if (digit_count < name.size()) {
+      const Value* found = find(arguments_.named, name, run_.meter);
+      if (found != nullptr) return *found;
+      return run_.fail("the format's key '", printable(name, 100), "' is missing");
     }
-    while (!name.empty() && run_.ok()) {
-      const bool bracket = name[0] == '[';
-      name.remove_prefix(1);
-      const size_t end = std::min(bracket ? name.find(']') : name.find_first_of(".["), name.size());
-      const std::string_view part = name.substr(0, end);
-      name.remove_prefix(std::min(end + (bracket ? 1 : 0), name.size()));
-      const auto number = bracket && begins_number(part) ? parse_int(part, 10) : std::nullopt;
-      value = !bracket ? run_.attribute(value, run_.text(part))
-                       : run_.item(value, number ? Value::integer(*number) : run_.text(part));
-    }
-    return value;
+    const bool automatic = name.empty();
+    const auto index = static_cast<size_t>(automatic ? automatic_++ : digits(name));
+    if (!run_.ok() || index < arguments_.list.size())
+      return run_.ok() ? arguments_.list[index] : Value();
+    return run_.fail("Replacement index ", index, " out of range for positional args tuple");
   }
 
-  std::string write(const Value& value, std::string_view text) {
-    if (!run_.ok()) return {};
-    if (text.empty()) return run_.str(value);
+  void write(const Value& given, std::string_view rest) {
     Spec spec;
-    constexpr std::string_view kAligns = "<>=^";
-    const size_t first = char_bytes(text);
-    if (text.size() > first && kAligns.find(text[first]) != std::string_view::npos) {
-      spec.fill = text.substr(0, first);
-      spec.align = text[first];
-      text.remove_prefix(first + 1);
-    } else if (kAligns.find(text[0]) != std::string_view::npos) {
-      spec.align = text[0];
-      text.remove_prefix(1);
+    spec.input = !rest.empty() && from_input(rest);
+    Value value = rest.empty() ? run_.str(given) : given;
+    if (value.is_missing()) return;
+    const size_t first = char_bytes(rest);
+    if (rest.size() > first && is_one_of(rest[first], "<>=^")) {
+      spec.fill = rest.substr(0, first);
+      spec.align = rest[first];
+      rest.remove_prefix(first + 1);
+    } else if (!rest.empty() && is_one_of(rest[0], "<>=^")) {
+      spec.align = rest[0];
+      rest.remove_prefix(1);
     }
-    const auto skip = [&text](char c) {
-      const bool there = text.starts_with(c);
-      if (there) text.remove_prefix(1);
-      return there;
-    };
-    if (skip('+')) {
-      spec.sign = '+';
-    } else if (skip(' ')) {
-      spec.sign = ' ';
-    } else {
-      skip('-');
+    if (!rest.empty() && is_one_of(rest[0], "+- ")) {
+      spec.sign = rest[0];
+      rest.remove_prefix(1);
     }
-    spec.alternate = skip('#');
-    if (skip('0') && spec.align == '\0') {
+    if (rest.starts_with('0') && spec.align == '\0') {
       spec.fill = "0";
       spec.align = value.is_number() ? '=' : '<';
     }
-    bool fits = read_number(text, spec.width);
-    if (skip(',')) spec.grouping = ',';
-    if (skip('_')) spec.grouping = '_';
-    if (skip('.')) fits = read_number(text, spec.precision) && fits;
-    if (!text.empty()) {
-      spec.type = text[0];
-      text.remove_prefix(1);
+    spec.width = digits(rest);
+    spec.commas = rest.starts_with(',');
+    if (spec.commas) rest.remove_prefix(1);
+    if (rest.starts_with('.')) {
+      rest.remove_prefix(1);
+      spec.precision = digits(rest);
     }
-    if (!fits || !text.empty()) {
+    if (!rest.empty()) {
+      spec.type = rest[0];
+      rest.remove_prefix(1);
+    }
+    if (!rest.empty()) {
       run_.fail("Invalid format specifier");
-      return {};
-    }
-    if (value.is_text() && (spec.type == '\0' || spec.type == 's') && spec.align != '=') {
-      return padded("", cut(run_.str(value), spec.precision), spec, '<');
-    }
-    if (!value.is_number()) {
+    } else if (value.is_text() && (spec.type == '\0' || spec.type == 's') && spec.align != '=') {
+      text(value, spec);
+    } else if (value.is_number()) {
+      number(value, spec);
+    } else {
       run_.refuse(value, "unsupported format for a value of the type $");
-      return {};
     }
-    return write_number(run_, value, spec);
   }
 
-  Interpreter& run_;
   const Arguments& arguments_;
   int64_t automatic_ = 0;
 };
@@ -438,12 +368,11 @@ class BraceFormat {
 }  // namespace
 
 Value format_percent(Interpreter& run, const Value& format, const Value& values) {
-  return PercentFormat(run, values).format(format.as_text());
+  return PercentFormat(run, format.as<Text>(), values).format();
 }
 
 Value format_braces(Interpreter& run, const Value& format, const Arguments& arguments) {
-  std::string out = BraceFormat(run, arguments).format(format.as_text());
-  return run.ok() ? run.text(std::move(out)) : Value();
+  return BraceFormat(run, format.as<Text>(), arguments).format();
 }
 
 }  // namespace sluice::jinja

@@ -9,18 +9,25 @@ namespace sluice::jinja {
 
 Interpreter::Interpreter(const Program& of, const Limits& within, const Value& context,
                          const RenderOptions& with)
-    : program(of), limits(within), options(with), context_(context), root_(of.names.size()) {
-  budget.max_steps = limits.max_steps;
-  budget.max_bytes = limits.max_bytes;
+    : meter(within.max_work, within.max_memory, with.stopped),
+      program(of),
+      limits(within),
+      options(with),
+      context_(context),
+      root_(of.names.size(), Value(), &meter),
+      scopes_(&meter),
+      free_scopes_(&meter),
+      kept_(&meter) {
+  meter.work(of.work);
 }
 
 Interpreter::~Interpreter() {
   // Values that change can hold each other in a circle, so they let go first.
   for (const Value& value : kept_) {
     if (value.is(Kind::space)) {
-      std::vector<Entry>().swap(value.as<Namespace>().entries);
+      value.as<Namespace>().entries.clear();
     } else if (value.is(Kind::loop)) {
-      std::vector<Value>().swap(value.as<Loop>().changed);
+      value.as<Loop>().changed.clear();
     }
   }
   for (const auto& scope : scopes_) scope->names.clear();
@@ -28,8 +35,8 @@ Interpreter::~Interpreter() {
   kept_.clear();
 }
 
-Result<std::string> Interpreter::run() {
-  std::string result;
+Result<Rendered> Interpreter::run() {
+  TextWriter result(meter);
   out_ = &result;
   if (context_.depth() > limits.max_value_depth + 1) {
     fail("the messages nest too deeply");
@@ -37,8 +44,9 @@ Result<std::string> Interpreter::run() {
     run_body(program.body, nullptr);
   }
   ok();
+  if (meter.end() == Meter::End::stopped) return sluice::fail(Code::aborted, error_);
   if (failed_) return std::unexpected(template_error(line_, error_));
-  return result;
+  return result.take_rendered();
 }
 
 // --- errors and limits ---
@@ -63,83 +71,84 @@ Value Interpreter::refuse(const Value& value, const char* pattern) {
 
 bool Interpreter::ok() {
   if (failed_) return false;
-  if (!budget.spent()) return true;
-  if (budget.steps > budget.max_steps) {
-    fail("it takes more than ", budget.max_steps, " steps");
-  } else {
-    fail("it takes more than ", human_bytes(budget.max_bytes), " of memory");
+  switch (meter.end()) {
+    case Meter::End::none:
+      return true;
+    case Meter::End::work:
+      fail("it takes more than ", meter.max_work(), " units of work");
+      break;
+    case Meter::End::memory:
+      fail("it takes more than ", human_bytes(meter.max_memory()), " of memory");
+      break;
+    case Meter::End::stopped:
+      fail("the template was interrupted");
   }
   return false;
 }
 
-bool Interpreter::room(uint64_t bytes) {
-  if (failed_) return false;
-  if (budget.bytes <= budget.max_bytes && bytes <= budget.max_bytes - budget.bytes) return true;
-  fail("it takes more than ", human_bytes(budget.max_bytes), " of memory");
-  return false;
-}
+bool Interpreter::room(uint64_t bytes) { return meter.has_room(bytes) ? ok() : (ok(), false); }
 
-bool Interpreter::can_search(std::string_view text, std::string_view part) {
-  work(text.size() / 64);
-  // At worst the part is compared at every place.
-  const uint64_t places = text.size() > part.size() ? text.size() - part.size() : 0;
-  budget.steps += places * part.size() / 4096;
-  return ok();
-}
-
-void Interpreter::keep(const Value& value) {
-  kept_.push_back(value);
-  budget.bytes += sizeof(Value);
-}
+void Interpreter::keep(const Value& value) { kept_.push_back(value); }
 
 // --- values ---
 
 Value Interpreter::adopt(Object* object, size_t bytes, size_t inner_depth) {
   object->depth = static_cast<uint16_t>(std::min<size_t>(
       UINT16_MAX, std::max<size_t>(object->depth, inner_depth + (inner_depth == 0 ? 0 : 1))));
-  object->charge(&budget, bytes);
+  meter.work(2);
+  object->charge(&meter, bytes);
   Value value = Value::object(object);
   if (value.depth() > limits.max_value_depth) return fail("a value nests too deeply");
   return value;
 }
 
-Value Interpreter::text(std::string&& text) { return Value::text(std::move(text), &budget); }
-Value Interpreter::text(std::string_view text) { return Value::text(std::string(text), &budget); }
+Value Interpreter::own(std::string_view text) {
+  TextWriter writer(meter);
+  writer.own(text);
+  return writer.take();
+}
 
-Value Interpreter::list(std::vector<Value> items) {
+Value Interpreter::part(const Value& of, std::string_view part) {
+  const Text& text = of.as<Text>();
+  if (part.size() == text.text.size() && !text.escaped) return of;
+  TextWriter writer(meter);
+  writer.copy(text, part);
+  return writer.take();
+}
+
+Value Interpreter::list(List items) {
   if (items.size() > limits.max_items)
     return fail("a list has more than ", limits.max_items, " items");
-  const size_t bytes = items.size() * sizeof(Value);
-  return adopt(new Sequence(Kind::list, std::move(items)), bytes);
+  meter.work(items.size());  // for the depth
+  return adopt(new Sequence(Kind::list, std::move(items)), sizeof(Sequence));
 }
 
-Value Interpreter::tuple(std::vector<Value> items) {
+Value Interpreter::tuple(List items) {
   if (items.size() > limits.max_items)
     return fail("a tuple has more than ", limits.max_items, " items");
-  const size_t bytes = items.size() * sizeof(Value);
-  return adopt(new Sequence(Kind::tuple, std::move(items)), bytes);
+  meter.work(items.size());
+  return adopt(new Sequence(Kind::tuple, std::move(items)), sizeof(Sequence));
 }
 
-Value Interpreter::dict(std::vector<Entry> entries) {
+Value Interpreter::dict(Entries entries) {
   if (entries.size() > limits.max_items)
     return fail("a dict has more than ", limits.max_items, " items");
+  meter.work(entries.size());
   for (const Entry& entry : entries) {
     if (!is_hashable(entry.first)) return refuse(entry.first, "unhashable type: '$'");
   }
-  const size_t bytes = entries.size() * sizeof(Entry);
-  return adopt(new Dict(std::move(entries)), bytes);
+  return adopt(new Dict(std::move(entries)), sizeof(Dict));
 }
 
-Value Interpreter::iterator(std::vector<Value> items) {
+Value Interpreter::iterator(List items) {
   size_t depth = 0;
+  meter.work(items.size());
   for (const Value& item : items) depth = std::max(depth, item.depth());
-  auto* const made = new Iterator;
-  made->items = std::move(items);
-  return adopt(made, made->items.size() * sizeof(Value), depth);
+  return adopt(new Iterator(std::move(items)), sizeof(Iterator), depth);
 }
 
 Value Interpreter::undefined(std::string message) {
-  const size_t bytes = message.size();
+  const size_t bytes = sizeof(Undefined) + message.size();
   return adopt(new Undefined(std::move(message)), bytes);
 }
 
@@ -153,8 +162,6 @@ Method::Method(Value object, int index)
     : Object(Kind::method), self(std::move(object)), method(index) {
   depth = static_cast<uint16_t>(std::min<size_t>(self.depth() + 1, UINT16_MAX));
 }
-
-Cycler::Cycler(std::vector<Value> values) : Object(Kind::cycler), items(std::move(values)) {}
 
 // --- names ---
 
@@ -171,7 +178,8 @@ void Scope::set(Symbol symbol, Value value) {
 Scope* Interpreter::open_scope(Scope* parent) {
   Scope* scope = nullptr;
   if (free_scopes_.empty()) {
-    scopes_.push_back(std::make_unique<Scope>());
+    meter.take(sizeof(Scope));
+    scopes_.push_back(std::make_unique<Scope>(&meter));
     scope = scopes_.back().get();
   } else {
     scope = free_scopes_.back();
@@ -182,10 +190,7 @@ Scope* Interpreter::open_scope(Scope* parent) {
 }
 
 void Interpreter::close_scope(Scope* scope) {
-  if (scope->captured) {  // stays until the end
-    budget.bytes += sizeof(Scope) + scope->names.size() * sizeof(scope->names[0]);
-    return;
-  }
+  if (scope->captured) return;  // stays until the end
   scope->names.clear();
   free_scopes_.push_back(scope);
 }
@@ -196,7 +201,7 @@ void Interpreter::capture(Scope* scope) {
 
 void Interpreter::set(Symbol symbol, Value value, Scope* scope) {
   if (scope != nullptr) {
-    work(scope->names.size() / 16);
+    meter.work(1 + scope->names.size() / 4);
     scope->set(symbol, std::move(value));
   } else {
     root_[symbol] = std::move(value);
@@ -205,7 +210,7 @@ void Interpreter::set(Symbol symbol, Value value, Scope* scope) {
 
 Value Interpreter::load(Symbol symbol, const Scope* scope) {
   for (; scope != nullptr; scope = scope->parent) {
-    work(scope->names.size() / 16);
+    meter.work(1 + scope->names.size() / 4);
     for (const auto& [name, value] : scope->names) {
       if (name == symbol) return value;
     }
@@ -213,10 +218,11 @@ Value Interpreter::load(Symbol symbol, const Scope* scope) {
   if (!root_[symbol].is_missing()) return root_[symbol];
   const std::string_view name = program.names[symbol].as_text();
   if (context_.is(Kind::dict)) {
-    if (const Value* value = find(context_.entries(), name)) return *value;
+    if (const Value* value = find(context_.entries(), name, meter)) return *value;
   }
+  meter.work(2);
   if (const int function = find_function(name); function >= 0) return Value::function(function);
-  return undefined(concat("'", name, "' is undefined"));
+  return undefined(concat("'", printable(name, 100), "' is undefined"));
 }
 
 // --- the public face ---
@@ -229,7 +235,7 @@ Result<Template> Template::parse(std::string_view source, const Limits& limits) 
   return Template(std::move(program), limits);
 }
 
-Result<std::string> Template::render(const Value& context, const RenderOptions& options) const {
+Result<Rendered> Template::render(const Value& context, const RenderOptions& options) const {
   return Interpreter(*program_, limits_, context, options).run();
 }
 

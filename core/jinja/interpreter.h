@@ -265,6 +265,7 @@ struct JsonStyle {
   bool ascii = false;
   bool sorted = false;
   bool lines = false;
+  bool input = false;  // the style itself comes from the input
   std::string indent;
   std::string item_separator = ", ";
   std::string key_separator = ": ";

@@ -45,7 +45,7 @@ Value macro_member(Interpreter& run, const Macro& macro, std::string_view name) 
   if (name == "catch_varargs") return Value::boolean(stmt.takes_varargs);
   if (name == "caller") return Value::boolean(stmt.takes_caller);
   if (name != "arguments") return {};
-  std::vector<Value> names;
+  List names = run.new_list();
   for (const Parameter& parameter : stmt.parameters)
     names.push_back(run.program.names[parameter.name]);
   return run.tuple(std::move(names));
@@ -55,14 +55,13 @@ Value macro_member(Interpreter& run, const Macro& macro, std::string_view name) 
 Value member(Interpreter& run, const Value& object, std::string_view name) {
   if (name.starts_with("__") || changes_value(object, name)) {
     if (object.is(Kind::dict) && !name.ends_with("__") && name.starts_with("__")) return {};
-    return run.undefined(
-        concat("access to attribute '", name, "' of '", type_name(object), "' object is unsafe."));
+    return run.undefined(concat("access to attribute '", printable(name, 100), "' of '",
+                                type_name(object), "' object is unsafe."));
   }
   Value found;
   switch (object.kind()) {
     case Kind::space:
-      run.work(object.as<Namespace>().entries.size() / 8);
-      if (const Value* value = find(object.as<Namespace>().entries, name)) return *value;
+      if (const Value* value = find(object.as<Namespace>().entries, name, run.meter)) return *value;
       break;
     case Kind::loop:
       found = loop_member(run, object.as<Loop>(), name);
@@ -70,22 +69,23 @@ Value member(Interpreter& run, const Value& object, std::string_view name) {
     case Kind::macro:
       found = macro_member(run, object.as<Macro>(), name);
       break;
-    case Kind::cycler:
-      if (name == "current") return object.as<Cycler>().items[object.as<Cycler>().at];
-      break;
     case Kind::tuple:
       if (object.as<Sequence>().group && name == "grouper") return object.items()[0];
       if (object.as<Sequence>().group && name == "list") return object.items()[1];
       break;
     case Kind::range:
-      if (name == "start") return Value::integer(object.as<Range>().start);
-      if (name == "stop") return Value::integer(object.as<Range>().stop);
-      if (name == "step") return Value::integer(object.as<Range>().step);
+      if (name == "start")
+        return Value::integer(object.as<Range>().start).marked(object.as<Range>().input);
+      if (name == "stop")
+        return Value::integer(object.as<Range>().stop).marked(object.as<Range>().input);
+      if (name == "step")
+        return Value::integer(object.as<Range>().step).marked(object.as<Range>().input);
       break;
     default:
       break;
   }
   if (!found.is_missing() || !run.ok()) return found;
+  run.meter.work(4);
   const int method = find_method(object, name);
   if (method < 0) return {};
   return run.adopt(new Method(object, method), sizeof(Method));
@@ -103,40 +103,40 @@ int64_t place(int64_t index, int64_t length) {
 
 }  // namespace
 
-Value Interpreter::attribute(const Value& object, const Value& name_text) {
-  const std::string_view name = name_text.as_text();
+Value Interpreter::attribute(const Value& object, std::string_view name) {
   if (object.is(Kind::undefined)) return refuse(object, "");
   Value found = member(*this, object, name);
   if (!found.is_missing() || !ok()) return found;
   if (object.is(Kind::dict)) {
-    work(object.entries().size() / 8);
-    if (const Value* value = find(object.entries(), name)) return *value;
+    if (const Value* value = find(object.entries(), name, meter)) return *value;
   }
-  return undefined(concat("'", described(object), "' has no attribute '", name, "'"));
+  return undefined(
+      concat("'", described(object), "' has no attribute '", printable(name, 100), "'"));
 }
 
 Value Interpreter::item(const Value& object, const Value& index) {
   if (object.is(Kind::undefined)) return refuse(object, "");
   const int64_t length = length_of(object);
   if (object.is(Kind::dict)) {
-    const Value* value = is_hashable(index) ? find(object.entries(), index, budget) : nullptr;
+    const Value* value = is_hashable(index) ? find(object.entries(), index, meter) : nullptr;
     if (value != nullptr) return *value;
   } else if (index.is_integer() && length >= 0) {
     const int64_t at = place(index.as_integer(), length);
     if (at >= 0 && object.is_sequence()) return object.items()[static_cast<size_t>(at)];
-    if (at >= 0 && object.is(Kind::range)) return Value::integer(object.as<Range>().at(at));
+    if (at >= 0 && object.is(Kind::range))
+      return Value::integer(object.as<Range>().at(at)).marked(object.as<Range>().input);
     if (at >= 0 && object.is_text()) {
       const auto i = static_cast<size_t>(at);
       const size_t chars = object.as<Text>().chars;
-      if (chars != object.as_text().size()) work(i / 16);
-      return text(sub_chars(object.as_text(), chars, i, i + 1));
+      if (chars != object.as_text().size()) meter.scan(object.as_text().size());
+      return part(object, sub_chars(object.as_text(), chars, i, i + 1));
     }
   }
   if (index.is_text()) {
     Value found = member(*this, object, index.as_text());
     if (!found.is_missing() || !ok()) return found;
   }
-  return undefined(concat(described(object), " has no element ", repr(index)));
+  return undefined(concat(described(object), " has no element ", shown(index)));
 }
 
 Value Interpreter::slice(const Value& object, const Value& begin, const Value& end,
@@ -163,41 +163,43 @@ Value Interpreter::slice(const Value& object, const Value& begin, const Value& e
   const int64_t from = bound(begin, step > 0 ? 0 : length - 1);
   const int64_t to = bound(end, step > 0 ? length : -1);
   const Range places(from, to, step);
-  work(static_cast<size_t>(places.length) / 4);
   if (object.is(Kind::range)) {
     const auto& range = object.as<Range>();
-    if (places.length == 0) return adopt(new Range(0, 0, 1), 0);
+    if (places.length == 0) return adopt(new Range(0, 0, 1), sizeof(Range));
     int64_t stride = 0, past = 0;
     const bool too_large =
         __builtin_mul_overflow(range.step, places.length > 1 ? step : 1, &stride) ||
         __builtin_add_overflow(range.at(places.at(places.length - 1)), stride > 0 ? 1 : -1, &past);
     if (too_large) return fail("a part of a range does not fit into 64 bits");
-    return adopt(new Range(range.at(from), past, stride), 0);
+    auto* const made = new Range(range.at(from), past, stride);
+    made->input = range.input;
+    return adopt(made, sizeof(Range));
   }
   if (object.is_text()) {
     const std::string_view all = object.as_text();
     const size_t chars = object.as<Text>().chars;
-    if (chars != all.size()) work(static_cast<size_t>(std::max(from, to)) / 16);
+    if (chars != all.size()) meter.scan(all.size());
     if (step == 1) {
-      return text(places.length == 0
-                      ? std::string_view()
-                      : sub_chars(all, chars, static_cast<size_t>(from), static_cast<size_t>(to)));
+      const auto last = static_cast<size_t>(std::max(from, to));
+      return part(object, sub_chars(all, chars, static_cast<size_t>(from), last));
     }
-    if (!room(all.size() + uint64_t{chars} * sizeof(uint32_t))) return {};
-    std::vector<uint32_t> starts;
+    if (!room(uint64_t{chars} * sizeof(uint32_t))) return {};
+    Vector<uint32_t> starts(&meter);
+    starts.reserve(chars);
     for (size_t at = 0; at < all.size(); at += char_bytes(all.substr(at)))
       starts.push_back(static_cast<uint32_t>(at));
-    std::string out;
-    for (int64_t i = 0; i < places.length; ++i) {
-      const size_t start_at = starts[static_cast<size_t>(places.at(i))];
-      out += all.substr(start_at, char_bytes(all.substr(start_at)));
+    TextWriter out(meter);
+    for (int64_t i = 0; i < places.length && ok(); ++i) {
+      const size_t at = starts[static_cast<size_t>(places.at(i))];
+      out.change(all.substr(at, char_bytes(all.substr(at))), object.as<Text>(), at);
     }
-    work(all.size() / 4);
-    return text(std::move(out));
+    return out.take();
   }
-  std::vector<Value> out;
-  for (int64_t i = 0; i < places.length; ++i)
+  List out = new_list();
+  for (int64_t i = 0; i < places.length && ok(); ++i) {
+    meter.work(1);
     out.push_back(object.items()[static_cast<size_t>(places.at(i))]);
+  }
   return object.is(Kind::list) ? list(std::move(out)) : tuple(std::move(out));
 }
 
@@ -211,7 +213,8 @@ bool Interpreter::start(const Value& value, ItemCursor& cursor) {
 }
 
 bool ItemCursor::next(Interpreter& run, Value& item) {
-  run.work(1);
+  run.meter.work(2);
+  if (run.meter.spent()) return false;
   switch (source.kind()) {
     case Kind::list:
     case Kind::tuple:
@@ -222,9 +225,9 @@ bool ItemCursor::next(Interpreter& run, Value& item) {
       const std::string_view rest = source.as_text().substr(at);
       if (rest.empty()) return false;
       const size_t n = char_bytes(rest);
-      item = run.text(rest.substr(0, n));
+      item = run.part(source, rest.substr(0, n));
       at += n;
-      return true;
+      return !item.is_missing();
     }
     case Kind::dict:
     case Kind::view: {
@@ -234,7 +237,7 @@ bool ItemCursor::next(Interpreter& run, Value& item) {
       const Entry& entry = entries[at++];
       const auto what = view ? source.as<View>().what : View::What::keys;
       if (what == View::What::items) {
-        item = run.tuple({entry.first, entry.second});
+        item = run.tuple(List({entry.first, entry.second}, &run.meter));
       } else {
         item = what == View::What::keys ? entry.first : entry.second;
       }
@@ -242,7 +245,8 @@ bool ItemCursor::next(Interpreter& run, Value& item) {
     }
     case Kind::range:
       if (static_cast<int64_t>(at) >= source.as<Range>().length) return false;
-      item = Value::integer(source.as<Range>().at(static_cast<int64_t>(at++)));
+      item = Value::integer(source.as<Range>().at(static_cast<int64_t>(at++)))
+                 .marked(source.as<Range>().input);
       return true;
     case Kind::iterator:
       return run.next_of(source.as<Iterator>(), item);
@@ -255,7 +259,7 @@ bool ItemCursor::next(Interpreter& run, Value& item) {
   }
 }
 
-bool Interpreter::collect(const Value& value, std::vector<Value>& items) {
+bool Interpreter::collect(const Value& value, List& items) {
   ItemCursor cursor;
   if (!start(value, cursor)) return false;
   Value item;
@@ -282,15 +286,16 @@ Value Interpreter::path(const Value& from, const Value& attribute, const Value& 
   }
   Value at = from;
   std::string_view rest = attribute.as_text();
-  for (bool more = true; more && !at.is_missing();) {
+  for (bool more = true; more && !at.is_missing() && ok();) {
     const size_t dot = rest.find('.');
-    const std::string_view part = rest.substr(0, dot);
+    const std::string_view name = rest.substr(0, dot);
+    meter.pass(name.size());
     more = dot != std::string_view::npos;
     if (more) rest.remove_prefix(dot + 1);
     const bool digits =
-        !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
-    const auto number = digits ? parse_int(part, 10) : std::nullopt;
-    at = item(at, number ? Value::integer(*number) : text(part));
+        !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+    const auto number = digits ? parse_int(name, 10) : std::nullopt;
+    at = item(at, number ? Value::integer(*number) : own(name));
     if (at.is(Kind::undefined) && has_fallback) at = fallback;
   }
   return at;
@@ -303,8 +308,8 @@ int64_t Interpreter::integer_of(const Value& value, int64_t fallback) {
   return fallback;
 }
 
-std::string Interpreter::text_of(const Value& value, std::string_view fallback) {
-  return value.is_missing() ? std::string(fallback) : str(value);
+Value Interpreter::text_of(const Value& value, std::string_view fallback) {
+  return value.is_missing() ? own(fallback) : str(value);
 }
 
 }  // namespace sluice::jinja

@@ -41,7 +41,7 @@ std::optional<double> parse_float(std::string_view text) {
   std::string word = copy[0] == '+' || copy[0] == '-' ? copy.substr(1) : copy;
   if (word.empty() || word[0] == '+' || word[0] == '-') return std::nullopt;
   if (!is_digit(word[0]) && word[0] != '.') {
-    word = change_case(word, Case::lower);
+    word = ascii_case(word, Case::lower);
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
     if (word != "inf" && word != "infinity") return std::nullopt;

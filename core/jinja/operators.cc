@@ -116,40 +116,36 @@ Value numbers(Interpreter& run, LexemeType op, double a, double b) {
 Value repeat(Interpreter& run, const Value& value, int64_t times) {
   const uint64_t n = times > 0 ? static_cast<uint64_t>(times) : 0;
   if (value.is_text()) {
-    const std::string_view text = value.as_text();
-    if (text.empty() || n == 0) return run.text(std::string());
-    if (n > run.limits.max_bytes || !run.room(n * text.size())) {
-      return run.fail("a text is too long");
-    }
-    std::string out;
-    out.reserve(static_cast<size_t>(n) * text.size());
-    for (uint64_t i = 0; i < n; ++i) out += text;
-    run.work(out.size() / 16);
-    return run.text(std::move(out));
+    const Text& text = value.as<Text>();
+    const size_t most = run.limits.max_memory;
+    if (!text.text.empty() && n > most / text.text.size()) return run.fail("a text is too long");
+    TextWriter out(run.meter);
+    for (uint64_t i = 0; i < n && !text.text.empty() && run.ok(); ++i) out.copy(text);
+    return out.take();
   }
-  const auto& items = value.items();
+  const List& items = value.items();
   if (!items.empty() && n > run.limits.max_items / items.size()) {
     return run.fail("a list has more than ", run.limits.max_items, " items");
   }
-  std::vector<Value> out;
+  List out = run.new_list();
   for (uint64_t i = 0; i < n && !items.empty(); ++i)
     out.insert(out.end(), items.begin(), items.end());
-  run.work(out.size());
   return value.is(Kind::list) ? run.list(std::move(out)) : run.tuple(std::move(out));
 }
 
 Value join_texts(Interpreter& run, const Value& a, const Value& b) {
   const bool escaped = a.as<Text>().escaped || b.as<Text>().escaped;
-  const auto part = [escaped](const Value& v) {
-    return escaped && !v.as<Text>().escaped ? escape_html(v.as_text()) : std::string(v.as_text());
-  };
-  const uint64_t bytes = uint64_t{a.as_text().size()} + b.as_text().size();
-  if (!run.room(escaped ? 5 * bytes : bytes)) return {};
-  std::string joined = part(a);
-  joined += part(b);
-  run.work(joined.size() / 64);
-  Value result = run.text(std::move(joined));
-  result.as<Text>().escaped = escaped;
+  TextWriter joined(run.meter);
+  for (const Value* each : {&a, &b}) {
+    const Text& text = each->as<Text>();
+    if (escaped && !text.escaped) {
+      escape_html(joined, text);
+    } else {
+      joined.copy(text);
+    }
+  }
+  Value result = joined.take();
+  if (!result.is_missing()) result.as<Text>().escaped = escaped;
   return result;
 }
 
@@ -162,14 +158,16 @@ Value Interpreter::binary(LexemeType op, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) {
     const bool whole = a.is_integer() && b.is_integer() && op != LexemeType::div &&
                        !(op == LexemeType::pow && b.as_integer() < 0);
-    return whole ? integers(*this, op, a.as_integer(), b.as_integer())
-                 : numbers(*this, op, a.as_double(), b.as_double());
+    const Value result = whole ? integers(*this, op, a.as_integer(), b.as_integer())
+                               : numbers(*this, op, a.as_double(), b.as_double());
+    return result.marked(a.from_input() || b.from_input());
   }
   if (op == LexemeType::add && a.is_text() && b.is_text()) return join_texts(*this, a, b);
   if (op == LexemeType::add && a.is_sequence() && a.kind() == b.kind()) {
-    std::vector<Value> joined = a.items();
+    List joined = new_list();
+    joined.reserve(a.items().size() + b.items().size());
+    joined.insert(joined.end(), a.items().begin(), a.items().end());
     joined.insert(joined.end(), b.items().begin(), b.items().end());
-    work(joined.size());
     return a.is(Kind::list) ? list(std::move(joined)) : tuple(std::move(joined));
   }
   if (op == LexemeType::mul) {
@@ -185,26 +183,28 @@ Value Interpreter::binary(LexemeType op, const Value& a, const Value& b) {
 }
 
 Value Interpreter::negative(const Value& value) {
-  if (value.is(Kind::number)) return Value::number(-value.as_double());
-  if (value.is_integer()) return integers(*this, LexemeType::sub, 0, value.as_integer());
+  const bool input = value.from_input();
+  if (value.is(Kind::number)) return Value::number(-value.as_double()).marked(input);
+  if (value.is_integer())
+    return integers(*this, LexemeType::sub, 0, value.as_integer()).marked(input);
   return refuse(value, "bad operand type for unary -: '$'");
 }
 
 int Interpreter::order(const Value& a, const Value& b) {
   const auto sign = [](auto x, auto y) { return x < y ? -1 : x > y ? 1 : 0; };
-  ++budget.steps;
+  meter.work(2);
   if (!ok()) return 0;
   if (a.is_integer() && b.is_integer()) return sign(a.as_integer(), b.as_integer());
   if (a.is_number() && b.is_number()) return sign(a.as_double(), b.as_double());
   if (a.is_text() && b.is_text()) {  // UTF-8 has the order of code points
-    work(std::min(a.as_text().size(), b.as_text().size()) / 64);
+    meter.pass(std::min(a.as_text().size(), b.as_text().size()));
     const int compared = a.as_text().compare(b.as_text());
     return sign(compared, 0);
   }
   if (a.is_sequence() && a.kind() == b.kind()) {
     const auto& x = a.items();
     const auto& y = b.items();
-    for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+    for (size_t i = 0; i < std::min(x.size(), y.size()) && !meter.spent(); ++i) {
       if (!same(x[i], y[i])) return order(x[i], y[i]);
     }
     return sign(x.size(), y.size());
@@ -242,8 +242,7 @@ bool Interpreter::contains(const Value& container, const Value& wanted) {
       refuse(wanted, "'in <string>' requires string as left operand, not $");
       return false;
     }
-    if (!can_search(container.as_text(), wanted.as_text())) return false;
-    return container.as_text().find(wanted.as_text()) != std::string_view::npos;
+    return find_part(meter, container.as_text(), wanted.as_text()) != std::string_view::npos;
   }
   const bool keys = container.is(Kind::dict) ||
                     (container.is(Kind::view) && container.as<View>().what == View::What::keys);
@@ -253,7 +252,7 @@ bool Interpreter::contains(const Value& container, const Value& wanted) {
       refuse(wanted, "unhashable type: '$'");
       return false;
     }
-    return find(dict.entries(), wanted, budget) != nullptr;
+    return find(dict.entries(), wanted, meter) != nullptr;
   }
   ItemCursor cursor;
   if (!start(container, cursor)) return false;
@@ -264,10 +263,10 @@ bool Interpreter::contains(const Value& container, const Value& wanted) {
   return false;
 }
 
-void Interpreter::sort(std::vector<Value>& items, const std::vector<Value>& keys, bool reverse) {
+void Interpreter::sort(List& items, const List& keys, bool reverse) {
   // Merges runs of 1, 2, 4, ... items. An order that fails in between does no harm.
   const size_t n = items.size();
-  std::vector<uint32_t> from(n), to(n);
+  Vector<uint32_t> from(n, 0, &meter), to(n, 0, &meter);
   for (size_t i = 0; i < n; ++i) from[i] = static_cast<uint32_t>(i);
   for (size_t width = 1; width < n && ok(); width *= 2) {
     for (size_t begin = 0; begin < n; begin += 2 * width) {
@@ -287,7 +286,8 @@ void Interpreter::sort(std::vector<Value>& items, const std::vector<Value>& keys
     }
     from.swap(to);
   }
-  std::vector<Value> sorted;
+  meter.work(n);
+  List sorted = new_list();
   sorted.reserve(n);
   for (const uint32_t i : from) sorted.push_back(items[i]);
   items = std::move(sorted);

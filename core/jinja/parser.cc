@@ -16,11 +16,13 @@ class Parser : public ExpressionParser {
   using ExpressionParser::ExpressionParser;
 
   Result<std::shared_ptr<const Program>> run() {
+    meter_.scan(tokens_.size());
     program_->loop = symbol("loop");
     program_->caller = symbol("caller");
     program_->kwargs = symbol("kwargs");
     program_->varargs = symbol("varargs");
     program_->body = parse_body({});
+    program_->work = meter_.used_work();
     if (failed_) return std::unexpected(template_error(error_line_, error_));
     return program_;
   }
@@ -177,6 +179,7 @@ class Parser : public ExpressionParser {
       } else if (!stmt->parameters.empty() && stmt->parameters.back().fallback != nullptr) {
         fail("a parameter without a default follows one with a default");
       }
+      if (stmt->parameters.size() == kMostParameters) fail("a macro has too many parameters");
       for (const Parameter& other : stmt->parameters) {
         if (other.name == parameter.name) fail("a parameter has the same name as another");
       }
@@ -263,6 +266,7 @@ class Parser : public ExpressionParser {
     return stmt;
   }
 
+  static constexpr size_t kMostParameters = 1000;
   size_t loops_ = 0;  // around the current place, within the macro
 };
 

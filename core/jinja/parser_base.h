@@ -17,7 +17,12 @@ namespace sluice::jinja {
 class ParserBase {
  public:
   ParserBase(const Tokens& tokens, const Limits& limits)
-      : tokens_(tokens.list), limits_(limits), program_(std::make_shared<Program>()) {}
+      : tokens_(tokens.list),
+        limits_(limits),
+        meter_(limits.max_work, limits.max_memory),
+        program_(std::make_shared<Program>()) {
+    meter_.take(tokens_.capacity() * sizeof(Lexeme));
+  }
 
  protected:
   // --- tokens ---
@@ -73,15 +78,24 @@ class ParserBase {
   std::string_view name_of(Symbol symbol_of) const { return program_->names[symbol_of].as_text(); }
   Symbol symbol(std::string_view text) {
     const auto before = [this](Symbol s, std::string_view t) { return name_of(s) < t; };
+    take(sizeof(Symbol), sorted_.size() / 64);
     const auto place = std::lower_bound(sorted_.begin(), sorted_.end(), text, before);
     if (place != sorted_.end() && name_of(*place) == text) return *place;
     const auto made = static_cast<Symbol>(program_->names.size());
+    take(sizeof(Text) + text.size(), 4);
     program_->names.push_back(Value::text(std::string(text)));
     sorted_.insert(place, made);
     return made;
   }
 
   // --- nodes ---
+
+  // Counts memory and work; fails when they are spent.
+  void take(size_t bytes, uint64_t work) {
+    meter_.take(bytes);
+    meter_.work(work);
+    if (meter_.spent()) fail("the template takes too much memory or work to read");
+  }
 
   // Counts how deep the calls of the parser are.
   class Level {
@@ -99,6 +113,7 @@ class ParserBase {
   };
 
   Expr* make(Expr::Type type, uint32_t line, std::span<const Expr* const> operands = {}) {
+    take(sizeof(Expr), 10);
     program_->exprs.push_back(std::make_unique<Expr>());
     Expr& expr = *program_->exprs.back();
     expr.type = type;
@@ -115,6 +130,7 @@ class ParserBase {
     if (expr->depth > limits_.max_depth) fail("an expression nests too deeply");
   }
   void add_operand(Expr* expr, const Expr* operand) {
+    take(2 * sizeof(operand), 1);
     expr->operands.push_back(operand);
     note_depth(expr, operand);
   }
@@ -124,6 +140,7 @@ class ParserBase {
     return expr;
   }
   Stmt* make(Stmt::Type type, uint32_t line) {
+    take(sizeof(Stmt), 10);
     program_->stmts.push_back(std::make_unique<Stmt>());
     Stmt& stmt = *program_->stmts.back();
     stmt.type = type;
@@ -133,6 +150,7 @@ class ParserBase {
 
   const std::vector<Lexeme>& tokens_;
   const Limits& limits_;
+  Meter meter_;
   std::shared_ptr<Program> program_;
   std::vector<Symbol> sorted_;  // by name
   size_t at_ = 0;

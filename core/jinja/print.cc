@@ -4,7 +4,6 @@
 
 #include "base/decimal.h"
 #include "base/format.h"
-#include "base/utf8.h"
 #include "jinja/interpreter.h"
 #include "jinja/number.h"
 #include "jinja/text.h"
@@ -12,49 +11,66 @@
 namespace sluice::jinja {
 namespace {
 
-void append_hex(std::string& out, uint32_t code, int digits) {
-  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
+constexpr uint64_t kNumberWork = 30;  // to print a float
+
+std::string hex(uint32_t code, int digits) {
+  std::string out;
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
     out += "0123456789abcdef"[code >> shift & 15];
-  }
+  return out;
 }
 
-void append_quoted(std::string& out, std::string_view text) {
-  const bool has_single = text.find('\'') != std::string_view::npos;
-  const char quote = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
-  out += quote;
-  for (size_t at = 0; at < text.size();) {
-    const Utf8Char c = utf8_decode(text.substr(at));
-    const uint32_t code = c.code_point;
-    if (code == static_cast<uint8_t>(quote) || code == '\\') {
-      out += '\\';
-      out += text[at];
-    } else if (code == '\n') {
-      out += "\\n";
-    } else if (code == '\r') {
-      out += "\\r";
-    } else if (code == '\t') {
-      out += "\\t";
-    } else if (is_printable(code)) {
-      out += text.substr(at, c.length);
-    } else {
-      out += code < 0x100 ? "\\x" : code < 0x10000 ? "\\u" : "\\U";
-      append_hex(out, code, code < 0x100 ? 2 : code < 0x10000 ? 4 : 8);
-    }
-    at += c.length;
+// Writes a text between quotes. `escaped` says what stands for a character: "" for itself.
+template <typename Escaped>
+void write_between(std::string_view quote, TextWriter& to, const Text& text,
+                   const Escaped& escaped) {
+  const std::string_view all = text.text;
+  to.own(quote);
+  Chars chars(to.meter(), all);
+  size_t done = 0;
+  while (chars.next() && !to.meter().spent()) {
+    const std::string changed = escaped(chars.code());
+    if (changed.empty()) continue;
+    to.copy(text, all.substr(done, chars.at() - done));
+    to.change(changed, text, chars.at());
+    done = chars.at() + chars.bytes().size();
   }
-  out += quote;
+  to.copy(text, all.substr(done));
+  to.own(quote);
+}
+
+void write_quoted(TextWriter& to, const Text& text) {
+  const bool has_single = text.text.find('\'') != std::string::npos;
+  const char quote = has_single && text.text.find('"') == std::string::npos ? '"' : '\'';
+  write_between({&quote, 1}, to, text, [quote](uint32_t c) -> std::string {
+    if (c == static_cast<uint8_t>(quote) || c == '\\') return {'\\', static_cast<char>(c)};
+    if (c == '\n' || c == '\r' || c == '\t') return c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t";
+    if (is_printable(c)) return {};
+    return c < 0x100 ? "\\x" + hex(c, 2) : c < 0x10000 ? "\\u" + hex(c, 4) : "\\U" + hex(c, 8);
+  });
+}
+
+void write_json_text(TextWriter& to, const Text& text, bool ascii) {
+  write_between("\"", to, text, [ascii](uint32_t c) -> std::string {
+    constexpr std::string_view kSigns = "\"\\\b\f\n\r\t";
+    const size_t sign = c < 0x80 ? kSigns.find(static_cast<char>(c)) : std::string_view::npos;
+    if (sign != std::string_view::npos) return {'\\', "\"\\bfnrt"[sign]};
+    if (c >= 0x20 && (c < 0x80 || !ascii)) return {};
+    if (c < 0x10000) return "\\u" + hex(c, 4);
+    return "\\u" + hex(0xd800 + ((c - 0x10000) >> 10), 4) + "\\u" + hex(0xdc00 + (c & 0x3ff), 4);
+  });
 }
 
 class Printer {
  public:
-  explicit Printer(Interpreter& run) : run_(run) {}
+  Printer(Interpreter& run, TextWriter& to) : run_(run), to_(to) {}
 
   // A loop in the value may run the template to count its items, and that may take the value away
   // from where it was: so this holds it.
   void repr(const Value& shown) {
     const Value value = shown;
-    run_.work(1);
-    if (!run_.ok() || !run_.room(out.size())) return;
+    run_.meter.work(2);
+    if (!run_.ok()) return;
     if (level_ > 2 * run_.limits.max_value_depth) {
       run_.fail("a value nests too deeply to be printed");
       return;
@@ -64,244 +80,233 @@ class Printer {
     --level_;
   }
 
-  std::string out;
-
  private:
   void repr_inner(const Value& value) {
+    const bool input = value.from_input();
     switch (value.kind()) {
       case Kind::missing:
       case Kind::none:
-        out += "None";
-        break;
+        return to_.add("None", input);
       case Kind::boolean:
-        out += value.as_bool() ? "True" : "False";
-        break;
+        return to_.add(value.as_bool() ? "True" : "False", input);
       case Kind::integer:
-        out += std::to_string(value.as_integer());
-        break;
+        return to_.add(std::to_string(value.as_integer()), input);
       case Kind::number:
-        out += shortest_decimal(value.as_double());
-        break;
+        run_.meter.work(kNumberWork);
+        return to_.add(shortest_decimal(value.as_double()), input);
       case Kind::text:
-        run_.work(value.as_text().size() / 32);
-        if (value.as<Text>().escaped) out += "Markup(";
-        append_quoted(out, value.as_text());
-        if (value.as<Text>().escaped) out += ')';
-        break;
+        if (value.as<Text>().escaped) to_.own("Markup(");
+        write_quoted(to_, value.as<Text>());
+        if (value.as<Text>().escaped) to_.own(")");
+        return;
       case Kind::list:
-        sequence(value.items(), '[', ']');
-        break;
+        return sequence(value.items(), "[", "]");
       case Kind::tuple:
-        sequence(value.items(), '(', ')');
-        if (value.items().size() == 1) {
-          out.back() = ',';
-          out += ')';
-        }
-        break;
+        return sequence(value.items(), "(", value.items().size() == 1 ? ",)" : ")");
       case Kind::dict:
-        entries(value.entries());
-        break;
+        return entries(value.entries(), "{", "}");
       case Kind::space:
-        out += "<Namespace ";
-        entries(value.as<Namespace>().entries);
-        out += '>';
-        break;
+        return entries(value.as<Namespace>().entries, "<Namespace {", "}>");
       case Kind::range: {
         const auto& range = value.as<Range>();
-        out += concat("range(", range.start, ", ", range.stop);
-        if (range.step != 1) out += concat(", ", range.step);
-        out += ')';
-        break;
+        const size_t begin = to_.size();
+        to_.own(concat("range(", range.start, ", ", range.stop));
+        if (range.step != 1) to_.own(concat(", ", range.step));
+        to_.own(")");
+        if (range.input) to_.mark_input(begin);
+        return;
       }
-      case Kind::view:
-        view(value);
-        break;
+      case Kind::view: {
+        const auto what = value.as<View>().what;
+        List items = run_.new_list();
+        run_.collect(value, items);
+        return sequence(items,
+                        what == View::What::keys     ? "dict_keys(["
+                        : what == View::What::values ? "dict_values(["
+                                                     : "dict_items([",
+                        "])");
+      }
       case Kind::macro: {
         const Stmt& stmt = *value.as<Macro>().stmt;
-        out += "<Macro ";
+        to_.own("<Macro ");
         if (stmt.type == Stmt::Type::macro) {
-          append_quoted(out, run_.program.names[stmt.symbol].as_text());
+          write_quoted(to_, run_.program.names[stmt.symbol].as<Text>());
         } else {
-          out += "anonymous";
+          to_.own("anonymous");
         }
-        out += '>';
-        break;
+        return to_.own(">");
       }
       case Kind::loop: {
         auto& loop = value.as<Loop>();
-        out += concat("<LoopContext ", loop.index0 + 1, "/", loop.count(run_), ">");
-        break;
+        return to_.own(concat("<LoopContext ", loop.index0 + 1, "/", loop.count(run_), ">"));
       }
       case Kind::undefined:
-        out += "Undefined";
-        break;
+        return to_.own("Undefined");
       default:
-        out += concat("<", type_name(value), " object>");
+        to_.own(concat("<", type_name(value), " object>"));
     }
   }
 
-  void sequence(const std::vector<Value>& items, char open, char close) {
-    out += open;
+  void sequence(const List& items, std::string_view open, std::string_view close) {
+    to_.own(open);
     for (size_t i = 0; i < items.size() && run_.ok(); ++i) {
-      if (i > 0) out += ", ";
+      if (i > 0) to_.own(", ");
       repr(items[i]);
     }
-    out += close;
+    to_.own(close);
   }
 
-  void entries(const std::vector<Entry>& list) {
-    out += '{';
+  // A loop that is printed may change a namespace.
+  void entries(const Entries& list, std::string_view open, std::string_view close) {
+    to_.own(open);
     for (size_t i = 0; i < list.size() && run_.ok(); ++i) {
-      if (i > 0) out += ", ";
-      repr(list[i].first);
-      out += ": ";
-      repr(list[i].second);
+      if (i > 0) to_.own(", ");
+      const Entry entry = list[i];
+      repr(entry.first);
+      to_.own(": ");
+      repr(entry.second);
     }
-    out += '}';
-  }
-
-  void view(const Value& value) {
-    const auto what = value.as<View>().what;
-    out += what == View::What::keys     ? "dict_keys("
-           : what == View::What::values ? "dict_values("
-                                        : "dict_items(";
-    std::vector<Value> items;
-    run_.collect(value, items);
-    sequence(items, '[', ']');
-    out += ')';
+    to_.own(close);
   }
 
   Interpreter& run_;
+  TextWriter& to_;
   size_t level_ = 0;
 };
 
 class JsonWriter {
  public:
-  JsonWriter(Interpreter& run, const JsonStyle& style) : run_(run), style_(style) {}
+  JsonWriter(Interpreter& run, TextWriter& to, const JsonStyle& style)
+      : run_(run), to_(to), style_(style) {}
 
   void write(const Value& value) {
-    run_.work(1);
-    if (!run_.ok() || !run_.room(out.size())) return;
+    run_.meter.work(2);
+    if (!run_.ok()) return;
+    const bool input = value.from_input();
     switch (value.kind()) {
       case Kind::none:
-        out += "null";
-        break;
+        return to_.add("null", input);
       case Kind::boolean:
-        out += value.as_bool() ? "true" : "false";
-        break;
+        return to_.add(value.as_bool() ? "true" : "false", input);
       case Kind::integer:
-        out += std::to_string(value.as_integer());
-        break;
-      case Kind::number:
-        number(value.as_double());
-        break;
+        return to_.add(std::to_string(value.as_integer()), input);
+      case Kind::number: {
+        run_.meter.work(kNumberWork);
+        const double number = value.as_double();
+        return to_.add(std::isfinite(number) ? shortest_decimal(number)
+                       : std::isnan(number)  ? "NaN"
+                       : number < 0          ? "-Infinity"
+                                             : "Infinity",
+                       input);
+      }
       case Kind::text:
-        quoted(value.as_text());
-        break;
+        return write_json_text(to_, value.as<Text>(), style_.ascii);
       case Kind::list:
       case Kind::tuple:
-        list(value.items());
-        break;
+        return list(value.items());
       case Kind::dict:
-        dict(value);
-        break;
+        return dict(value);
       default:
         run_.refuse(value, "Object of type $ is not JSON serializable");
     }
   }
 
-  std::string out;
-
  private:
-  void number(double value) {
-    if (std::isfinite(value)) {
-      out += shortest_decimal(value);
-    } else {
-      out += std::isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity";
-    }
-  }
-
-  void quoted(std::string_view text) {
-    run_.work(text.size() / 32);
-    append_json_text(out, text, style_.ascii);
-  }
-
   void line() {
-    if (!style_.lines || !run_.room(out.size() + level_ * style_.indent.size())) return;
-    out += '\n';
-    for (size_t i = 0; i < level_; ++i) out += style_.indent;
+    if (!style_.lines) return;
+    to_.own("\n");
+    for (size_t i = 0; i < level_ && !to_.meter().spent(); ++i) to_.own(style_.indent);
   }
 
-  void list(const std::vector<Value>& items) {
-    out += '[';
+  void list(const List& items) {
+    to_.own("[");
     ++level_;
     for (size_t i = 0; i < items.size() && run_.ok(); ++i) {
-      if (i > 0) out += style_.item_separator;
+      if (i > 0) to_.own(style_.item_separator);
       line();
       write(items[i]);
     }
     --level_;
     if (!items.empty()) line();
-    out += ']';
+    to_.own("]");
   }
 
   void dict(const Value& value) {
-    std::vector<Value> keys;
+    List keys = run_.new_list();
     for (const Entry& entry : value.entries()) keys.push_back(entry.first);
     if (style_.sorted) run_.sort(keys, keys, false);
-    out += '{';
+    to_.own("{");
     ++level_;
     for (size_t i = 0; i < keys.size() && run_.ok(); ++i) {
-      if (i > 0) out += style_.item_separator;
+      if (i > 0) to_.own(style_.item_separator);
       line();
       key(keys[i]);
-      out += style_.key_separator;
-      write(style_.sorted ? *find(value.entries(), keys[i], run_.budget)
-                          : value.entries()[i].second);
+      to_.own(style_.key_separator);
+      const Value* const found =
+          style_.sorted ? find(value.entries(), keys[i], run_.meter) : &value.entries()[i].second;
+      if (found != nullptr) write(*found);
     }
     --level_;
     if (!keys.empty()) line();
-    out += '}';
+    to_.own("}");
   }
 
   void key(const Value& value) {
     if (value.is_text()) {
-      quoted(value.as_text());
+      write_json_text(to_, value.as<Text>(), style_.ascii);
     } else if (value.is_number() || value.is(Kind::none)) {
-      out += '"';
+      to_.own("\"");
       write(value);
-      out += '"';
+      to_.own("\"");
     } else {
       run_.refuse(value, "keys must be str, int, float, bool or None, not $");
     }
   }
 
   Interpreter& run_;
+  TextWriter& to_;
   const JsonStyle& style_;
   size_t level_ = 0;
 };
 
 }  // namespace
 
-std::string Interpreter::repr(const Value& value) {
-  Printer printer(*this);
-  printer.repr(value);
-  return std::move(printer.out);
+void Interpreter::write_repr(TextWriter& to, const Value& value) {
+  const size_t begin = to.size();
+  Printer(*this, to).repr(value);
+  if (to.has_input(begin)) to.mark_input(begin);
 }
 
-std::string Interpreter::str(const Value& value) {
+void Interpreter::write(TextWriter& to, const Value& value) {
   if (value.is_text()) {
-    work(value.as_text().size() / 64);
-    return std::string(value.as_text());
+    to.copy(value.as<Text>());
+  } else if (!value.is(Kind::undefined)) {
+    write_repr(to, value);
   }
-  if (value.is(Kind::undefined)) return {};
-  return repr(value);
+}
+
+Value Interpreter::str(const Value& value) {
+  if (value.is_text()) return value;
+  TextWriter to(meter);
+  write(to, value);
+  return ok() ? to.take() : Value();
+}
+
+std::string Interpreter::shown(const Value& value) {
+  if (value.is_text()) {
+    TextWriter to(meter);
+    write_quoted(to, part(value, value.as_text().substr(0, 200)).as<Text>());
+    return std::string(to.view());
+  }
+  return value.is_number() || value.is(Kind::none) ? std::string(str(value).as_text())
+                                                   : concat("a ", type_name(value));
 }
 
 Value to_json(Interpreter& run, const Value& value, const JsonStyle& style) {
-  JsonWriter writer(run, style);
-  writer.write(value);
-  return run.ok() ? run.text(std::move(writer.out)) : Value();
+  TextWriter to(run.meter);
+  JsonWriter(run, to, style).write(value);
+  if (style.input || to.has_input()) to.mark_input(0);
+  return run.ok() ? to.take() : Value();
 }
 
 }  // namespace sluice::jinja

@@ -5,42 +5,25 @@
 
 namespace sluice::jinja {
 
-// Where text goes until take(), or until the end if nobody wants it.
+// Where text goes until this ends. Nobody may want it.
 struct Interpreter::Capture {
   explicit Capture(Interpreter& interpreter)
-      : run(interpreter), outer(std::exchange(interpreter.out_, &text)) {}
-  ~Capture() { take(); }
+      : run(interpreter), text(run.meter), outer(std::exchange(run.out_, &text)) {}
+  ~Capture() { run.out_ = outer; }
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
-  std::string take() {
-    run.out_ = outer;
-    run.budget.bytes -= text.size();
-    return std::exchange(text, {});
-  }
 
   Interpreter& run;
-  std::string* outer;
-  std::string text;
+  TextWriter text;
+  TextWriter* outer;
 };
-
-void Interpreter::write(std::string_view text) {
-  budget.bytes += text.size();
-  budget.steps += text.size() / 64;
-  if (text.size() > limits.max_output_bytes ||
-      out_->size() > limits.max_output_bytes - text.size()) {
-    fail("it writes more than ", human_bytes(limits.max_output_bytes));
-    budget.bytes -= text.size();
-    return;
-  }
-  out_->append(text);
-}
 
 Interpreter::Flow Interpreter::run_body(const Body& body, Scope* scope) {
   if (++level_ > limits.max_calls) fail("it nests too deeply while it runs");
   Flow flow = Flow::on;
   for (const Stmt* stmt : body) {
     if (!ok()) break;
-    ++budget.steps;
+    meter.work(2);
     line_ = stmt->line;
     flow = run_stmt(*stmt, scope);
     if (flow != Flow::on) break;
@@ -96,11 +79,7 @@ void Interpreter::run_output(const Stmt& stmt, Scope* scope) {
   for (const Expr* expr : stmt.exprs) {
     const Value value = eval(*expr, scope);
     if (value.is_missing()) return;
-    if (value.is_text()) {
-      write(value.as_text());
-    } else {
-      write(str(value));
-    }
+    write(*out_, value);
   }
 }
 
@@ -118,7 +97,7 @@ Interpreter::Flow Interpreter::run_branch(const Stmt& stmt, Scope* scope) {
 
 Interpreter::Flow Interpreter::run_loop(const Stmt& stmt, const Value& source, Scope* scope,
                                         int64_t depth0) {
-  auto* const loop = new Loop;
+  auto* const loop = new Loop(&meter);
   const Value holder = adopt(loop, sizeof(Loop), source.depth());
   if (holder.is_missing()) return Flow::on;
   loop->stmt = &stmt;
@@ -153,7 +132,7 @@ Interpreter::Flow Interpreter::run_captured(const Stmt& stmt, Scope* scope) {
   {
     Capture captured(*this);
     flow = run_body(stmt.body, inner);
-    if (ok() && flow == Flow::on) result = text(captured.take());
+    if (ok() && flow == Flow::on) result = captured.text.take();
   }
   if (!result.is_missing() && stmt.value != nullptr) {
     result = eval_filter(*stmt.value, inner, &result);
@@ -162,7 +141,7 @@ Interpreter::Flow Interpreter::run_captured(const Stmt& stmt, Scope* scope) {
     if (stmt.target != nullptr) {
       assign(*stmt.target, result, scope);
     } else {
-      write(str(result));
+      write(*out_, result);
     }
   }
   close_scope(inner);
@@ -183,7 +162,7 @@ void Interpreter::run_call_block(const Stmt& stmt, Scope* scope) {
   const Value caller = make_macro(stmt, scope);
   if (caller.is_missing()) return;
   const Value result = eval_call(*stmt.value, scope, &caller);
-  if (!result.is_missing()) write(str(result));
+  if (!result.is_missing()) write(*out_, result);
 }
 
 Value Interpreter::make_macro(const Stmt& stmt, Scope* scope) {
@@ -202,16 +181,13 @@ void Interpreter::assign(const Expr& target, const Value& value, Scope* scope) {
   if (target.type == Expr::Type::space_attribute) {
     const Value space = load(target.symbol, scope);
     if (space.is(Kind::space)) {
-      auto& entries = space.as<Namespace>().entries;
-      const size_t before = entries.size();
-      put(entries, target.value, value, budget);
-      if (entries.size() > before) budget.bytes += sizeof(Entry);
+      put(space.as<Namespace>().entries, target.value, value, meter);
     } else {
       fail("cannot assign attribute on non-namespace object");
     }
     return;
   }
-  std::vector<Value> items;
+  List items = new_list();
   if (!collect(value, items)) return;
   const size_t n = target.operands.size();
   if (items.size() > n) fail("too many values to unpack (expected ", n, ")");
@@ -228,7 +204,7 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
       stmt.type == Stmt::Type::macro ? program.names[stmt.symbol].as_text() : "caller";
   const auto take = [&](Symbol symbol) {
     Value taken;
-    work(arguments.named.size() / 8);
+    meter.work(2 + arguments.named.size());
     for (size_t i = 0; i < arguments.named.size(); ++i) {
       if (arguments.named[i].first.as_text() != program.names[symbol].as_text()) continue;
       taken = std::move(arguments.named[i].second);
@@ -237,7 +213,7 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
     }
     return taken;
   };
-  std::vector<Symbol> absent;
+  Vector<Symbol> absent(&meter);
   bool has_caller = false;
   for (size_t i = 0; i < n; ++i) {
     const Symbol symbol = stmt.parameters[i].name;
@@ -259,10 +235,11 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
   if (stmt.takes_kwargs) {
     scope->set(program.kwargs, dict(std::move(arguments.named)));
   } else if (!arguments.named.empty()) {
-    fail("macro '", name, "' takes no keyword argument '", arguments.named[0].first.as_text(), "'");
+    fail("macro '", name, "' takes no keyword argument '",
+         printable(arguments.named[0].first.as_text(), 100), "'");
   }
   if (stmt.takes_varargs) {
-    std::vector<Value> rest;
+    List rest = new_list();
     if (arguments.list.size() > n)
       rest.assign(arguments.list.begin() + static_cast<ptrdiff_t>(n), arguments.list.end());
     scope->set(program.varargs, tuple(std::move(rest)));
@@ -277,7 +254,7 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
   if (ok()) {
     Capture captured(*this);
     run_body(stmt.body, scope);
-    if (ok()) result = text(captured.take());
+    if (ok()) result = captured.text.take();
   }
   close_scope(scope);
   return result;
@@ -290,7 +267,7 @@ Value Interpreter::call_loop(const Loop& loop, Arguments& arguments) {
   if (!bind(arguments, "loop", "iterable", 1)) return {};
   Capture captured(*this);
   run_loop(*loop.stmt, arguments[0], loop.scope, loop.depth0 + 1);
-  return ok() ? text(captured.take()) : Value();
+  return ok() ? captured.text.take() : Value();
 }
 
 // --- the loop variable ---
@@ -298,7 +275,7 @@ Value Interpreter::call_loop(const Loop& loop, Arguments& arguments) {
 bool Loop::pull(Interpreter& run, Value& item) {
   if (over) return false;
   while (run.ok() && source.next(run, item)) {
-    run.work(1);
+    run.meter.work(2);
     if (stmt->test == nullptr || filtered) return true;
     Scope* const inner = run.open_scope(scope);
     run.assign(*stmt->target, item, inner);
@@ -342,14 +319,13 @@ int64_t Loop::count(Interpreter& run) {
     return length;
   }
   // Nothing else tells how many are to come.
-  std::vector<Value> rest;
+  List rest = run.new_list();
   Value item;
   while (pull(run, item)) rest.push_back(item);
   length = static_cast<int64_t>(rest.size()) + index0 + 1 + (after.is_missing() ? 0 : 1);
   filtered = true;
-  auto* const remaining = new Iterator;
-  remaining->items = std::move(rest);
-  source = {run.adopt(remaining, remaining->items.size() * sizeof(Value), depth), 0};
+  auto* const remaining = new Iterator(std::move(rest));
+  source = {run.adopt(remaining, sizeof(Iterator), depth), 0};
   return length;
 }
 

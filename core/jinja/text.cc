@@ -1,5 +1,7 @@
 #include "jinja/text.h"
 
+#include <algorithm>
+
 #include "base/utf8.h"
 
 namespace sluice::jinja {
@@ -92,34 +94,6 @@ uint32_t upper_of(uint32_t c) {
   return c;
 }
 
-void append_changed(std::string& out, uint32_t c, Case to) {
-  if (to == Case::swap) to = is_upper(c) ? Case::lower : Case::upper;
-  if (to == Case::upper && c == 0xdf) {
-    out += "SS";
-  } else if (to == Case::lower && c == 0x130) {
-    out += "i\xcc\x87";
-  } else {
-    utf8_append(out, to == Case::upper ? upper_of(c) : lower_of(c));
-  }
-}
-
-// The text with the case of each character that `choose(character)` says.
-template <typename Choose>
-std::string map_case(std::string_view text, const Choose& choose) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    const Utf8Char c = utf8_decode(text.substr(at));
-    if (c.valid) {
-      append_changed(out, c.code_point, choose(c.code_point));
-    } else {
-      out += text[at];
-    }
-    at += c.length;
-  }
-  return out;
-}
-
 // The last character of a text that is not empty.
 std::string_view last_char(std::string_view text) {
   size_t at = text.size() - 1;
@@ -185,26 +159,31 @@ bool is_lower(uint32_t c) {
 }
 bool is_printable(uint32_t c) { return !within(kHidden, c); }
 
-std::string change_case(std::string_view text, Case to) {
-  return map_case(text, [to](uint32_t) { return to; });
+std::string in_case(uint32_t c, Case to) {
+  if (to == Case::upper && c == 0xdf) return "SS";
+  if (to == Case::lower && c == 0x130) return "i\xcc\x87";
+  std::string out;
+  utf8_append(out, to == Case::upper ? upper_of(c) : lower_of(c));
+  return out;
 }
 
-std::string title_case(std::string_view text) {
-  bool after_letter = false;
-  return map_case(text, [&](uint32_t c) {
-    const Case to = after_letter ? Case::lower : Case::upper;
-    after_letter = is_upper(c) || is_lower(c);
-    return to;
-  });
+std::string ascii_case(std::string_view text, Case to) {
+  std::string out;
+  for (const char c : text)
+    out += c & 0x80 ? c
+                    : static_cast<char>(to == Case::upper ? upper_of(static_cast<uint8_t>(c))
+                                                          : lower_of(static_cast<uint8_t>(c)));
+  return out;
 }
 
-std::string capitalize(std::string_view text) {
-  bool first = true;
-  return map_case(text, [&](uint32_t) {
-    const Case to = first ? Case::upper : Case::lower;
-    first = false;
-    return to;
-  });
+bool Chars::next() {
+  at_ += size_;
+  if (at_ >= text_.size()) return false;
+  const Utf8Char c = utf8_decode(text_.substr(at_));
+  size_ = c.length;
+  code_ = c.code_point;
+  valid_ = c.valid;
+  return true;
 }
 
 std::string_view strip(std::string_view text, bool left, bool right) {
@@ -222,8 +201,12 @@ std::string_view strip(std::string_view text, bool left, bool right) {
   return text;
 }
 
-std::string_view strip_chars(std::string_view text, std::string_view chars, bool left, bool right) {
-  const auto has = [chars](std::string_view c) { return chars.find(c) != std::string_view::npos; };
+std::string_view strip_chars(Meter& meter, std::string_view text, std::string_view chars, bool left,
+                             bool right) {
+  const auto has = [&](std::string_view c) {
+    meter.pass(chars.size());
+    return !meter.spent() && chars.find(c) != std::string_view::npos;
+  };
   while (left && !text.empty() && has(text.substr(0, char_bytes(text)))) {
     text.remove_prefix(char_bytes(text));
   }
@@ -233,61 +216,73 @@ std::string_view strip_chars(std::string_view text, std::string_view chars, bool
   return text;
 }
 
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to,
-                        int64_t max_count) {
-  std::string out;
-  size_t at = 0;
-  if (from.empty()) {  // before every character and at the end
-    for (; at < text.size() && max_count != 0; --max_count) {
-      const size_t n = char_bytes(text.substr(at));
-      out.append(to).append(text.substr(at, n));
-      at += n;
+Vector<std::string_view> split_words(Meter& meter, std::string_view rest, size_t most, bool right) {
+  Vector<std::string_view> parts(&meter);
+  meter.scan(rest.size());
+  for (;;) {
+    rest = strip(rest, !right, right);
+    if (rest.empty() || meter.spent()) break;
+    size_t n = 0;
+    if (parts.size() >= most) {
+      n = rest.size();
+    } else if (right) {
+      while (n < rest.size()) {
+        const std::string_view last = last_char(rest.substr(0, rest.size() - n));
+        if (is_space(utf8_decode(last).code_point)) break;
+        n += last.size();
+      }
+    } else {
+      while (n < rest.size() && !is_space(utf8_decode(rest.substr(n)).code_point))
+        n += char_bytes(rest.substr(n));
     }
-    if (at == text.size() && max_count != 0) out.append(to);
-    return out.append(text.substr(at));
-  }
-  while (max_count-- != 0) {
-    const size_t found = text.find(from, at);
-    if (found == std::string_view::npos) break;
-    out.append(text.substr(at, found - at)).append(to);
-    at = found + from.size();
-  }
-  return out.append(text.substr(at));
-}
-
-size_t count_parts(std::string_view text, std::string_view part) {
-  if (part.empty()) return count_chars(text) + 1;
-  size_t count = 0;
-  for (size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; at += part.size()) {
-    ++count;
-  }
-  return count;
-}
-
-std::string escape_html(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&#34;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
+    parts.push_back(right ? rest.substr(rest.size() - n) : rest.substr(0, n));
+    if (right) {
+      rest.remove_suffix(n);
+    } else {
+      rest.remove_prefix(n);
     }
   }
-  return out;
+  if (right) std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+Vector<std::string_view> split_lines(Meter& meter, std::string_view text, size_t most,
+                                     bool keep_ends) {
+  Vector<std::string_view> lines(&meter);
+  size_t begin = 0;
+  Chars chars(meter, text);
+  while (chars.next() && lines.size() < most && !meter.spent()) {
+    if (chars.at() < begin || !chars.valid() || !is_line_end(chars.code())) continue;
+    size_t next = chars.at() + chars.bytes().size();
+    if (chars.code() == '\r' && next < text.size() && text[next] == '\n') ++next;
+    lines.push_back(text.substr(begin, (keep_ends ? next : chars.at()) - begin));
+    begin = next;
+  }
+  if (begin < text.size()) lines.push_back(text.substr(begin));
+  return lines;
+}
+
+Value change_case(Meter& meter, const Value& text, const std::function<Case(uint32_t)>& choose) {
+  TextWriter out(meter);
+  Chars chars(meter, text.as_text());
+  while (chars.next() && !meter.spent()) {
+    const Case to = choose(chars.code());
+    out.change(chars.valid() ? in_case(chars.code(), to) : std::string(chars.bytes()),
+               text.as<Text>(), chars.at());
+  }
+  return out.take();
+}
+
+void escape_html(TextWriter& to, const Text& text) {
+  constexpr std::string_view kSigns = "&<>\"'";
+  constexpr const char* kEntities[] = {"&amp;", "&lt;", "&gt;", "&#34;", "&#39;"};
+  const std::string_view all = text.text;
+  for (size_t at = 0; at < all.size() && !to.meter().spent();) {
+    const size_t sign = std::min(all.find_first_of(kSigns, at), all.size());
+    to.copy(text, all.substr(at, sign - at));
+    if (sign < all.size()) to.change(kEntities[kSigns.find(all[sign])], text, sign);
+    at = sign + 1;
+  }
 }
 
 }  // namespace sluice::jinja

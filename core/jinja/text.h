@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+
+#include "jinja/text_writer.h"
 
 namespace sluice::jinja {
 
@@ -25,21 +28,45 @@ bool is_lower(uint32_t c);
 // Whether repr() shows it as it is.
 bool is_printable(uint32_t c);
 
-enum class Case : uint8_t { lower, upper, swap };
-std::string change_case(std::string_view text, Case to);
-// Python's title(): letters after a letter are small, others large.
-std::string title_case(std::string_view text);
-std::string capitalize(std::string_view text);
+enum class Case : uint8_t { lower, upper };
+// The character in this case: one code point or two.
+std::string in_case(uint32_t c, Case to);
+// The same for a number's letters.
+std::string ascii_case(std::string_view text, Case to);
 
-// Without the white space, or without the characters in `chars`, at these ends.
+// Without the white space at these ends.
 std::string_view strip(std::string_view text, bool left, bool right);
-std::string_view strip_chars(std::string_view text, std::string_view chars, bool left, bool right);
+// Without the characters in `chars`.
+std::string_view strip_chars(Meter& meter, std::string_view text, std::string_view chars, bool left,
+                             bool right);
 
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to,
-                        int64_t max_count);
-// How many places do not overlap where `part` occurs in `text`.
-size_t count_parts(std::string_view text, std::string_view part);
-// "<", ">", "&" and quotes as HTML's entities.
-std::string escape_html(std::string_view text);
+// A view of a text by characters. It counts their reading.
+class Chars {
+ public:
+  Chars(Meter& meter, std::string_view text) : text_(text) { meter.scan(text.size()); }
+  bool next();  // to the next character; false at the end
+  uint32_t code() const { return code_; }
+  bool valid() const { return valid_; }
+  size_t at() const { return at_; }  // where the character begins
+  std::string_view bytes() const { return text_.substr(at_, size_); }
+
+ private:
+  std::string_view text_;
+  size_t at_ = 0, size_ = 0;
+  uint32_t code_ = 0;
+  bool valid_ = true;
+};
+
+// The words between white space, from the left or from the right. If there are more than `most`,
+// the last one is all the rest.
+Vector<std::string_view> split_words(Meter& meter, std::string_view text, size_t most, bool right);
+// The lines, without what ends them unless `keep_ends`. `most` as above.
+Vector<std::string_view> split_lines(Meter& meter, std::string_view text, size_t most,
+                                     bool keep_ends);
+
+// A text with the case of each character that `choose` says.
+Value change_case(Meter& meter, const Value& text, const std::function<Case(uint32_t)>& choose);
+// Writes a text with "<", ">", "&" and quotes as HTML's entities.
+void escape_html(TextWriter& to, const Text& text);
 
 }  // namespace sluice::jinja

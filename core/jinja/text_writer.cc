@@ -130,6 +130,7 @@ Rendered TextWriter::take_rendered() {
   Rendered rendered;
   rendered.input.assign(input_.begin(), input_.end());
   rendered.text = std::exchange(text_, {});
+  rendered.work = meter_.used_work();
   return rendered;
 }
 

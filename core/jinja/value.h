@@ -176,6 +176,7 @@ struct Range : Object {
                                 static_cast<uint64_t>(index) * static_cast<uint64_t>(step));
   }
   int64_t start, stop, step, length;
+  bool input = false;  // made of numbers of the input
 };
 
 struct View : Object {
