@@ -73,6 +73,7 @@ std::string_view note_audience(NoteCode code) {
     case NoteCode::tools_left_out:
     case NoteCode::content_parts_joined:
     case NoteCode::content_parts_unknown:
+    case NoteCode::unknown_role:
       return "developer";
     default:
       return "user";

@@ -69,7 +69,7 @@ void check_roles(const Tokenizer& tokenizer, const ChatInput& input, std::string
         {NoteCode::unknown_role,
          concat(place, " is '", printable(role, 40),
                 "', which is no role that Sluice knows: ", printable(token, 60), " stays text"),
-         {{"place", place}, {"role", std::string(role)}, {"token", std::string(token)}}});
+         {{"role", std::string(role)}, {"token", std::string(token)}}});
     said.push_back(role);
     if (said.size() == kMostWarnings) return;
   }

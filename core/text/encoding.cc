@@ -247,6 +247,8 @@ std::vector<TokenId> Encoding::take() {
   return std::exchange(state_->ids, {});
 }
 
+uint64_t Encoding::bytes_left() const { return state_->bytes_left(); }
+
 uint64_t Encoding::min_ids() const {
   const uint64_t so_far = state_->taken + state_->ids.size();
   const uint64_t per_id = state_->tokenizer.max_bytes_per_id();

@@ -117,6 +117,9 @@ class Encoding {
   // The whole text has at least so many ids, including those taken. At first this is computed from
   // the text's length; after the last step it is the exact number.
   uint64_t min_ids() const;
+  // Bytes of the text that are not encoded yet. Those that have been read and wait for what follows
+  // them may be missing: as many as the longest token has.
+  uint64_t bytes_left() const;
 
  private:
   struct State;
