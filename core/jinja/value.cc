@@ -21,14 +21,14 @@ size_t deepest(const Items& items) {
 }  // namespace
 
 Object::~Object() {
-  if (meter != nullptr) meter->give_back(bytes);
+  if (owner != nullptr) owner->give_back(bytes);
 }
 
 void Object::charge(Meter* counted, size_t size) {
   constexpr size_t kAround = 32;  // about what the allocator takes
-  meter = counted;
+  owner = counted;
   bytes = size + kAround;
-  if (meter != nullptr) meter->take(bytes);
+  if (owner != nullptr) owner->take(bytes);
 }
 
 Value::Value() : integer_(0) {}

@@ -52,7 +52,7 @@ struct Object {
   std::atomic<uint32_t> refs{0};
   Kind kind;
   uint16_t depth = 1;  // of nested objects; the interpreter refuses values that are too deep
-  Meter* meter = nullptr;
+  Meter* owner = nullptr;
   size_t bytes = 0;
 };
 

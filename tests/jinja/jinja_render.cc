@@ -19,7 +19,8 @@ Result<std::string> render(const Json& test) {
   SLUICE_ASSIGN(const auto context, value_from_json(test["context"].dump()));
   jinja::RenderOptions options;
   options.now = test.value("now", int64_t{0});
-  return made.render(context, options);
+  SLUICE_ASSIGN(jinja::Rendered rendered, made.render(context, options));
+  return std::move(rendered.text);
 }
 
 }  // namespace
