@@ -105,11 +105,11 @@ Result<PromptTokens> PromptEncoder::encode(const PromptText& prompt, size_t begi
     more = encoding.step();
     const std::vector<TokenId> some = encoding.take();
     tokens.ids.insert(tokens.ids.end(), some.begin(), some.end());
-    if (!more || most == 0 || tokens.ids.empty() || encoding.min_ids() <= most) continue;
-    // The rest as the part that is encoded.
     const uint64_t left = encoding.bytes_left();
-    const uint64_t done = std::max<uint64_t>(text.size() - std::min(left, text.size()), 1);
-    tokens.about = std::max(encoding.min_ids(), tokens.ids.size() * text.size() / done);
+    const uint64_t done = text.size() - std::min<uint64_t>(left, text.size());
+    // A part that tells how long the rest is.
+    if (!more || most == 0 || encoding.min_ids() <= most || done < Encoding::kSlice / 2) continue;
+    tokens.about = std::max(encoding.min_ids(), uint64_t{tokens.ids.size()} * text.size() / done);
     break;
   }
   return tokens;

@@ -30,7 +30,7 @@ std::vector<TextSpan> spans_within(const jinja::InputSpans& spans, size_t begin,
 struct PromptTokens {
   std::vector<TokenId> ids;
   // Not 0: the text has more than `most` tokens, about so many, and `ids` are only the first ones.
-  size_t about = 0;
+  uint64_t about = 0;
 };
 
 // How a text is encoded.

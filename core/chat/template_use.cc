@@ -68,20 +68,22 @@ Result<TemplateUse> TemplateUse::begin(TemplateCache* cache, std::string_view so
                                        const ChatInput& input, const jinja::RenderOptions& time) {
   ChatInput options = input;
   for (const char* name : {"messages", "tools", "documents"}) options.set(name, Value::none());
-  Xxh64 hash;
+  uint64_t sum = 0;  // whatever their order
   for (const auto& [key, value] : options.context) {
+    Xxh64 hash;
     hash_value(hash, key);
     hash_value(hash, value);
+    sum += hash.value();
   }
   if (cache != nullptr) {
     for (const auto& each : cache->last_) {
-      if (each->options == hash.value() && each->source == source)
+      if (each->options == sum && each->source == source)
         return TemplateUse(each, std::move(options), time);
     }
   }
   SLUICE_ASSIGN(jinja::Template made, jinja::Template::parse(source));
   auto learned = std::make_shared<LearnedTemplate>(
-      LearnedTemplate{hash.value(), std::string(source), std::move(made), {}, {}, {}});
+      LearnedTemplate{sum, std::string(source), std::move(made), {}, {}, {}});
   if (cache != nullptr) {
     cache->last_.insert(cache->last_.begin(), learned);
     if (cache->last_.size() > kRemembered) cache->last_.pop_back();
