@@ -229,7 +229,8 @@ Value abs_filter(Interpreter& run, const Value& self, Arguments&) {
 std::string_view digits_of(Interpreter& run, const Value& text) {
   constexpr size_t kMostDigits = 4300;  // as in Python
   const std::string_view digits = text.as_text().substr(0, kMostDigits + 1);
-  run.meter.scan(digits.size());
+  // Each digit is multiplied into all before it.
+  run.meter.work(20 + digits.size() * digits.size() / 200);
   return digits.size() > kMostDigits ? std::string_view() : digits;
 }
 
@@ -296,6 +297,7 @@ Value round_filter(Interpreter& run, const Value& self, Arguments& arguments) {
     return run.binary(LexemeType::mul, Value::integer(result), Value::integer(unit));
   }
   if (!std::isfinite(value)) return self;
+  run.meter.work(decimal_work(value, precision));
   // The decimal digits are exact, so halves are decided as Python does.
   if (precision >= 0)
     return Value::number(

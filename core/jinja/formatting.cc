@@ -96,7 +96,7 @@ class Fields {
                 as_float ? "a float" : "an integer");
       return;
     }
-    run_.meter.work(40);
+    run_.meter.work(decimal_work(value.as_double(), spec.precision));
     std::string digits;
     bool negative = false;
     if (as_float) {

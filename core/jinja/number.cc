@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "base/decimal.h"
@@ -24,6 +26,12 @@ std::optional<std::string> without_underscores(std::string_view text) {
 }
 
 }  // namespace
+
+uint64_t decimal_work(double value, int64_t precision) {
+  const int exponent = std::isfinite(value) && value != 0 ? std::abs(std::ilogb(value)) : 0;
+  return 100 + 4 * static_cast<uint64_t>(exponent) +
+         30 * static_cast<uint64_t>(std::clamp<int64_t>(precision, 0, 1000));
+}
 
 std::optional<int64_t> parse_int(std::string_view text, int base) {
   if (text.starts_with('+')) text.remove_prefix(1);

@@ -11,8 +11,6 @@
 namespace sluice::jinja {
 namespace {
 
-constexpr uint64_t kNumberWork = 30;  // to print a float
-
 std::string hex(uint32_t code, int digits) {
   std::string out;
   for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
@@ -92,7 +90,7 @@ class Printer {
       case Kind::integer:
         return to_.add(std::to_string(value.as_integer()), input);
       case Kind::number:
-        run_.meter.work(kNumberWork);
+        run_.meter.work(decimal_work(value.as_double()));
         return to_.add(shortest_decimal(value.as_double()), input);
       case Kind::text:
         if (value.as<Text>().escaped) to_.own("Markup(");
@@ -191,7 +189,7 @@ class JsonWriter {
       case Kind::integer:
         return to_.add(std::to_string(value.as_integer()), input);
       case Kind::number: {
-        run_.meter.work(kNumberWork);
+        run_.meter.work(decimal_work(value.as_double()));
         const double number = value.as_double();
         return to_.add(std::isfinite(number) ? shortest_decimal(number)
                        : std::isnan(number)  ? "NaN"
