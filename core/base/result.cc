@@ -46,6 +46,8 @@ std::string_view note_code_name(NoteCode code) {
       return "no_pre_tokenizer";
     case NoteCode::merges_skipped:
       return "merges_skipped";
+    case NoteCode::special_tokens_too_long:
+      return "special_tokens_too_long";
     case NoteCode::no_bos_token:
       return "no_bos_token";
     case NoteCode::sampling_value_unusable:

@@ -73,6 +73,7 @@ enum class NoteCode {
   unknown_pre_tokenizer,    // 'default' is used; the text may be cut in other places [name]
   no_pre_tokenizer,         // likewise: the file names none
   merges_skipped,           // merges of the vocabulary name tokens that it doesn't have [merges]
+  special_tokens_too_long,  // special tokens are so long that none is looked for [tokens]
   no_bos_token,             // the file wants it before prompts, and has none
   sampling_value_unusable,  // the file recommends a value that no option may have [key, value]
   context_beyond_training,  // the context is larger than the model's own [contextSize, trained]

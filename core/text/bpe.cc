@@ -51,6 +51,7 @@ bool BpeEncoder::add_merge(std::string_view merge, const Vocab& vocabulary) {
   const TokenId right = vocabulary.find(merge.substr(space + 1));
   const TokenId merged = vocabulary.find(joined);
   if (left == kNoToken || right == kNoToken || merged == kNoToken) return false;
+  if (joined.size() > kMaxMerged) return true;
   longest_merged_ = std::max(longest_merged_, joined.size());
   // A pair that is listed twice keeps its first rank.
   const auto rank = static_cast<uint32_t>(merges_.size());
@@ -59,6 +60,12 @@ bool BpeEncoder::add_merge(std::string_view merge, const Vocab& vocabulary) {
   });
   merges_.push_back({left, right, merged});
   return true;
+}
+
+void BpeEncoder::forget_merges_to_special(const Vocab& vocabulary) {
+  for (Merge& merge : merges_)
+    if (!vocabulary.is_plain(merge.merged) && vocabulary.type(merge.merged) != TokenType::byte)
+      merge.merged = kNoToken;
 }
 
 uint32_t BpeEncoder::find_merge(TokenId left, TokenId right) const {
@@ -115,8 +122,8 @@ uint32_t BpeEncoder::find_crossing(const Vocab& vocabulary, std::string_view wor
 // Encodes `part` bytes of a word or fewer, and returns how many.
 size_t BpeEncoder::encode_part(const Vocab& vocabulary, std::string_view word, size_t part,
                                MergeList& list, std::vector<TokenId>& out) const {
-  const bool whole = word.size() <= part || longest_merged_ > kMaxCutToken;
-  const size_t end = whole ? word.size() : part;
+  const bool whole = word.size() <= part || part >= kMaxPart;
+  const size_t end = std::min(word.size(), part);
   list.symbols.clear();
   for (size_t at = 0; at < end;) {
     const Symbol symbol = symbol_at(vocabulary, word, at);

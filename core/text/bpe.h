@@ -43,6 +43,9 @@ class BpeEncoder {
   bool encode(const Vocab& vocabulary, PlainText& plain, size_t& budget, MergeList& list,
               std::vector<TokenId>& out) const;
 
+  // From now on no text becomes a control, unknown or guarded token by merges.
+  void forget_merges_to_special(const Vocab& vocabulary);
+
   uint64_t skipped_merges() const { return skipped_; }
   bool raw() const { return pre_tokenizer_.raw; }
 

@@ -4,15 +4,16 @@
 #include <variant>
 
 #include "base/utf8.h"
+#include "text/special_search.h"
 #include "text/tokenizer_state.h"
 #include "text/unicode.h"
 
 namespace sluice {
 namespace {
 
-constexpr size_t kMaxPiece = 64u << 20;  // bytes of text; longer texts are encoded in pieces
+constexpr size_t kMaxPiece = 64u << 20;  // bytes of plain text; a longer one is divided
 
-// The first piece of a text. It ends with a whole character.
+// The first piece of a plain text. It ends with a whole character.
 std::string_view first_piece(std::string_view text) {
   const std::string_view piece = text.substr(0, kMaxPiece);
   if (piece.size() == text.size()) return text;
@@ -21,22 +22,17 @@ std::string_view first_piece(std::string_view text) {
 
 }  // namespace
 
-// Encodes the text piece by piece: in a piece, the plain text before each special token, then the
-// token.
+// Encodes the plain text before each special token, then the token.
 struct Encoding::State {
   const Tokenizer::State& tokenizer;
-  const SpecialTokens& special;
-  size_t slice;           // bytes of text
-  std::string_view rest;  // the text after the piece
-  std::vector<TextSpan> literal;
-  std::string_view piece = {};
-  size_t piece_begin = 0;  // in the text
-  size_t at = 0;           // piece[at..] is neither encoded nor in `plain`
-  size_t scanned = 0;      // special tokens that begin in piece[..scanned] are found
-  std::vector<SpecialTokens::Match> matches = {};
+  std::string_view text;
+  size_t slice;  // bytes of text
+  SpecialSearch search;
+  size_t at = 0;  // text[at..] is neither encoded nor in `plain`
   size_t next_match = 0;
   std::string_view unchanged = {};  // of a plain text that is changed first: what is left of it
   std::string changed = {};         // and what has become of the rest
+  size_t changed_from = 0;          // so many bytes
   std::variant<std::monostate, SpmEncoder::PlainText, BpeEncoder::PlainText,
                WordPieceEncoder::PlainText>
       plain = {};
@@ -46,79 +42,45 @@ struct Encoding::State {
   uint64_t taken = 0;
 
   bool advance(size_t& budget);
-  std::vector<SpecialTokens::Match> find(size_t begin, std::string_view seen) const;
   void scan(size_t& budget);
-  size_t text_end(const SpecialTokens::Match& match) const;
+  size_t text_end(const SpecialSearch::Match& match) const;
   void begin_plain(size_t end);
   void change(size_t& budget);
-  void begin_encoding(std::string_view text);
+  void begin_encoding(std::string_view of);
   bool encode_plain(size_t& budget);
-  uint64_t bytes_left() const;
+  size_t plain_left() const;
 };
 
-// The special tokens in a part of the piece that begins at `begin`. The literal spans divide it.
-std::vector<SpecialTokens::Match> Encoding::State::find(size_t begin, std::string_view seen) const {
-  if (literal.empty()) return special.find(seen);
-  begin += piece_begin;
-  std::vector<SpecialTokens::Match> found;
-  size_t from = 0;
-  const auto find_before = [&](size_t end) {
-    for (SpecialTokens::Match match : special.find(seen.substr(from, end - from))) {
-      match.begin += static_cast<uint32_t>(from);
-      found.push_back(match);
-    }
-  };
-  auto span = std::partition_point(literal.begin(), literal.end(),
-                                   [&](const TextSpan& each) { return each.end <= begin; });
-  for (; span != literal.end() && span->begin < begin + seen.size(); ++span) {
-    find_before(std::max(span->begin, begin) - begin);
-    from = std::min(span->end - begin, seen.size());
-  }
-  find_before(seen.size());
-  return found;
-}
-
-// Looks for special tokens in the next part of the piece.
+// Looks for special tokens in the next part of the text. This is much faster than encoding.
 void Encoding::State::scan(size_t& budget) {
-  matches.clear();
+  const size_t before = search.scanned();
+  search.scan();
   next_match = 0;
-  if (special.empty()) {
-    scanned = piece.size();
-    return;
-  }
-  const size_t part = std::max(4 * slice, special.reach());
-  const std::string_view seen = piece.substr(scanned, part + special.reach());
-  matches = find(scanned, seen);
-  const bool whole = scanned + seen.size() == piece.size();
-  if (!whole) std::erase_if(matches, [&](const auto& match) { return match.begin >= part; });
-  size_t end = whole ? seen.size() : part;
-  for (SpecialTokens::Match& match : matches) {
-    end = std::max<size_t>(end, match.begin + match.size);
-    match.begin += static_cast<uint32_t>(scanned);
-  }
-  scanned += end;
-  budget = 0;
+  const size_t cost = std::max<size_t>((search.scanned() - before) / 4, 1);
+  budget -= std::min(budget, cost);
 }
 
 // Where the plain text before a special token ends.
-size_t Encoding::State::text_end(const SpecialTokens::Match& match) const {
+size_t Encoding::State::text_end(const SpecialSearch::Match& match) const {
   size_t end = match.begin;
   while (match.id == tokenizer.swallows_space && end > at) {
     size_t begin = end - 1;
-    while (begin > at && (static_cast<uint8_t>(piece[begin]) & 0xc0) == 0x80) --begin;
-    const ClassifiedChar last = classify(piece.substr(begin, end - begin));
+    while (begin > at && (static_cast<uint8_t>(text[begin]) & 0xc0) == 0x80) --begin;
+    const ClassifiedChar last = classify(text.substr(begin, end - begin));
     if (last.kind != CharClass::space || last.length != end - begin) break;
     end = begin;
   }
   return end;
 }
 
+// Begins with the text up to a place, or a piece of it.
 void Encoding::State::begin_plain(size_t end) {
-  const std::string_view text = piece.substr(at, end - at);
-  at = end;
-  if (!tokenizer.changes_text()) return begin_encoding(text);
+  const std::string_view piece = first_piece(text.substr(at, end - at));
+  at += piece.size();
+  if (!tokenizer.changes_text()) return begin_encoding(piece);
   changed.clear();
-  unchanged = text;
+  changed_from = 0;
+  unchanged = piece;
 }
 
 // Changes the next part of a plain text as the vocabulary has it, and begins to encode it when
@@ -128,6 +90,7 @@ void Encoding::State::change(size_t& budget) {
   if (tokenizer.nfc) {
     const size_t size = tokenizer.nfc->append(unchanged, budget, changed);
     unchanged.remove_prefix(size);
+    changed_from += size;
     budget -= std::min(budget, size);
     if (unchanged.empty()) begin_encoding(changed);
     return;
@@ -145,6 +108,7 @@ void Encoding::State::change(size_t& budget) {
     }
   }
   unchanged.remove_prefix(size);
+  changed_from += size;
   budget -= size;
   if (!changed.empty() && (unchanged.empty() || is_sign(0))) {
     begin_encoding(changed);
@@ -155,13 +119,14 @@ void Encoding::State::change(size_t& budget) {
   }
 }
 
-void Encoding::State::begin_encoding(std::string_view text) {
+void Encoding::State::begin_encoding(std::string_view of) {
+  const size_t part = std::min(slice, kSlice);
   if (const auto* spm = std::get_if<SpmEncoder>(&tokenizer.encoder)) {
-    plain = spm->begin(text, tokenizer.space_prefix && after_special, slice);
+    plain = spm->begin(of, tokenizer.space_prefix && after_special, part);
   } else if (const auto* bpe = std::get_if<BpeEncoder>(&tokenizer.encoder)) {
-    plain = bpe->begin(text, slice);
+    plain = bpe->begin(of, part);
   } else {
-    plain = WordPieceEncoder::PlainText{text};
+    plain = WordPieceEncoder::PlainText{of};
   }
   after_special = false;
 }
@@ -185,11 +150,12 @@ bool Encoding::State::advance(size_t& budget) {
     if (!encode_plain(budget)) {
       plain = std::monostate();
       changed.clear();
+      changed_from = 0;
     }
   } else if (!unchanged.empty()) {
     change(budget);
-  } else if (next_match < matches.size()) {
-    const SpecialTokens::Match& match = matches[next_match];
+  } else if (next_match < search.matches().size()) {
+    const SpecialSearch::Match& match = search.matches()[next_match];
     const size_t end = text_end(match);
     if (at < end) {
       begin_plain(end);
@@ -200,36 +166,29 @@ bool Encoding::State::advance(size_t& budget) {
     after_special = true;
     ++next_match;
     --budget;
-  } else if (scanned < piece.size()) {
+  } else if (search.scanned() < text.size() && search.scanned() - at <= kMaxPiece) {
     scan(budget);
-  } else if (at < piece.size()) {
-    begin_plain(piece.size());
-  } else if (!rest.empty()) {
-    piece_begin += piece.size();
-    piece = first_piece(rest);
-    rest.remove_prefix(piece.size());
-    at = scanned = 0;
+  } else if (at < text.size()) {
+    begin_plain(search.scanned());
   } else {
     return false;
   }
   return true;
 }
 
-uint64_t Encoding::State::bytes_left() const {
-  uint64_t left = rest.size() + piece.size() - at + unchanged.size();
-  if (std::holds_alternative<std::monostate>(plain)) left += changed.size();
-  if (const auto* spm = std::get_if<SpmEncoder::PlainText>(&plain)) left += spm->left();
-  if (const auto* bpe = std::get_if<BpeEncoder::PlainText>(&plain)) left += bpe->left();
-  if (const auto* word = std::get_if<WordPieceEncoder::PlainText>(&plain)) left += word->left();
-  return left;
+// Bytes that are left of the plain text that is encoded, as it was changed.
+size_t Encoding::State::plain_left() const {
+  if (const auto* spm = std::get_if<SpmEncoder::PlainText>(&plain)) return spm->left();
+  if (const auto* bpe = std::get_if<BpeEncoder::PlainText>(&plain)) return bpe->left();
+  if (const auto* word = std::get_if<WordPieceEncoder::PlainText>(&plain)) return word->left();
+  return changed.size();
 }
 
 Encoding::Encoding(const Tokenizer& tokenizer, std::string_view text, bool parse_special,
-                   size_t slice, std::vector<TextSpan> literal)
-    : state_(
-          new State{*tokenizer.state_,
-                    parse_special ? tokenizer.state_->all_special : tokenizer.state_->user_defined,
-                    slice, text, std::move(literal)}) {}
+                   size_t slice, std::vector<TextSpan> input)
+    : state_(new State{*tokenizer.state_, text, slice,
+                       SpecialSearch(tokenizer.state_->special, text, parse_special,
+                                     std::move(input), std::min(slice, kSlice))}) {}
 Encoding::Encoding(Encoding&&) noexcept = default;
 Encoding& Encoding::operator=(Encoding&&) noexcept = default;
 Encoding::~Encoding() = default;
@@ -250,9 +209,19 @@ std::vector<TokenId> Encoding::take() {
 uint64_t Encoding::bytes_left() const { return state_->bytes_left(); }
 
 uint64_t Encoding::min_ids() const {
-  const uint64_t so_far = state_->taken + state_->ids.size();
-  const uint64_t per_id = state_->tokenizer.max_bytes_per_id();
-  return per_id == 0 ? so_far : so_far + (state_->bytes_left() + per_id - 1) / per_id;
+  const State& state = *state_;
+  const uint64_t so_far = state.taken + state.ids.size();
+  const uint64_t per_id = state.tokenizer.max_bytes_per_id();
+  if (per_id == 0) return so_far;
+  const uint64_t left = state.text.size() - state.at + state.unchanged.size() + state.plain_left();
+  return so_far + (left + per_id - 1) / per_id;
+}
+
+uint64_t Encoding::bytes_left() const {
+  const State& state = *state_;
+  uint64_t plain = state.plain_left();
+  if (!state.changed.empty()) plain = plain * state.changed_from / state.changed.size();
+  return state.text.size() - state.at + state.unchanged.size() + plain;
 }
 
 }  // namespace sluice

@@ -30,9 +30,12 @@ struct PairMerge {
 
 inline constexpr uint32_t kNoPriority = UINT32_MAX;  // worse than that of any merge
 
-// If tokens have more bytes than this, a run is not divided: finding tokens across the border would
-// take too long.
-inline constexpr size_t kMaxCutToken = 1024;
+// Text isn't merged to longer tokens (bytes): finding them across the border of a part would take
+// too long. No known vocabulary has any.
+inline constexpr size_t kMaxMerged = 1024;
+// A part with more bytes is settled as if nothing followed it. A part grows to this only if what
+// becomes of its beginning depends on text so far behind it, in no known vocabulary.
+inline constexpr size_t kMaxPart = 1u << 20;
 
 // Scratch of one encoding, kept between words.
 struct MergeList {

@@ -23,6 +23,7 @@ constexpr uint32_t kSyllableCount = kLeadings * kOfLeading;
 constexpr uint32_t kFirstDecomposed = 0xc0;
 constexpr uint32_t kFirstMark = 0x300;      // characters before it are never changed or composed to
 constexpr uint32_t kInvalid = 0x80000000u;  // a byte that is no character
+constexpr size_t kMaxChars = 1u << 16;      // that follow each other and are put in order together
 
 bool is_syllable(uint32_t c) { return c - kSyllables < kSyllableCount; }
 
@@ -166,7 +167,7 @@ size_t Nfc::append(std::string_view text, size_t part, std::string& out) const {
     }
     const Utf8Char c = utf8_decode(text.substr(at));
     const uint32_t code_point = code_point_of(c);
-    if (!chars.empty() && !may_follow(code_point)) {
+    if (!chars.empty() && (chars.size() >= kMaxChars || !may_follow(code_point))) {
       write(chars, out);
       if (at >= part) break;
     }

@@ -22,7 +22,8 @@ class Nfc {
   // Appends to `out` the form C of the text's first `part` bytes or some more: up to a place where
   // what follows changes nothing before it. Returns how many bytes those are. Invalid bytes stay as
   // they are. `part` is 1 or more. The form may be longer than the text, up to three times; it has
-  // a third of its bytes or more.
+  // a third of its bytes or more. More than 65,536 characters that depend on each other are
+  // divided.
   size_t append(std::string_view text, size_t part, std::string& out) const;
   // Appends what a character is made of (its canonical decomposition), one character or more.
   void decompose(uint32_t code_point, std::vector<Char>& out) const;

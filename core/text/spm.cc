@@ -11,6 +11,10 @@ namespace {
 
 constexpr size_t kMaxUtf8Bytes = 4;  // of a character
 
+size_t longest_merged(const Vocab& vocabulary) {
+  return std::min(vocabulary.longest_plain(), kMaxMerged);
+}
+
 // The higher the score, the lower the priority's number. -0 equals 0.
 uint32_t score_priority(float score) {
   const uint32_t bits = std::bit_cast<uint32_t>(score + 0.f);
@@ -32,8 +36,7 @@ void SpmEncoder::fill_run(const Vocab& vocabulary, PlainText& plain) {
     const TokenId id = vocabulary.byte_token(static_cast<uint8_t>(c));
     sign_as_bytes = sign_as_bytes && id != kNoToken;
   }
-  const bool cut = vocabulary.longest_plain() <= kMaxCutToken;
-  const size_t wanted = cut ? plain.part + vocabulary.longest_plain() + kMaxUtf8Bytes : SIZE_MAX;
+  const size_t wanted = plain.part + longest_merged(vocabulary) + kMaxUtf8Bytes;
   while (plain.at < plain.text.size() && plain.run.size() < wanted && !plain.run_ends) {
     if (plain.text[plain.at] == ' ') {
       plain.run.append(kSpaceSign);
@@ -72,8 +75,9 @@ bool SpmEncoder::encode(const Vocab& vocabulary, PlainText& plain, size_t& budge
 size_t SpmEncoder::encode_part(const Vocab& vocabulary, const PlainText& plain, MergeList& list,
                                std::vector<TokenId>& out) const {
   const std::string_view run = plain.run;
-  const bool whole = plain.run_ends || plain.at == plain.text.size();
-  const size_t end = whole ? run.size() : plain.part;
+  const bool all = plain.run_ends || plain.at == plain.text.size();
+  const bool whole = all || plain.part >= kMaxPart;
+  const size_t end = all ? run.size() : plain.part;
   list.symbols.clear();
   for (size_t at = 0; at < end;) {
     const uint8_t length = utf8_decode(run.substr(at)).length;
@@ -81,13 +85,14 @@ size_t SpmEncoder::encode_part(const Vocab& vocabulary, const PlainText& plain, 
     at += length;
   }
   const auto find_pair = [&](const Symbol& left, const Symbol& right) -> PairMerge {
+    if (left.size + right.size > kMaxMerged) return {};
     const TokenId id = vocabulary.find_plain(run.substr(left.begin, left.size + right.size));
     if (id == kNoToken) return {};
     return {id, score_priority(vocabulary.score(id))};
   };
   const auto find_crossing = [&](const Symbol& symbol, size_t border) {
     uint32_t best = kNoPriority;
-    const size_t last = std::min(run.size(), symbol.begin + vocabulary.longest_plain());
+    const size_t last = std::min(run.size(), symbol.begin + longest_merged(vocabulary));
     for (size_t at = border + 1; at <= last; ++at) {
       const TokenId id = vocabulary.find_plain(run.substr(symbol.begin, at - symbol.begin));
       if (id != kNoToken) best = std::min(best, score_priority(vocabulary.score(id)));

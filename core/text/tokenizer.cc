@@ -7,6 +7,8 @@
 #include "base/format.h"
 #include "base/order.h"
 #include "base/utf8.h"
+#include "text/guarded_names.h"
+#include "text/special_search.h"
 #include "text/tokenizer_state.h"
 
 namespace sluice {
@@ -255,21 +257,36 @@ Status Tokenizer::State::load_suppressed(const Gguf& gguf) {
 
 Status Tokenizer::State::collect_special() {
   size_t bytes = 0;
+  uint64_t too_long = 0;
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
     const TokenType type = vocabulary.type(id);
     const bool user = type == TokenType::user_defined;
     if (!user && type != TokenType::control && type != TokenType::unknown) continue;
-    bytes += vocabulary.text(id).size();
+    const std::string_view text = vocabulary.text(id);
+    if (user && (std::ranges::binary_search(ends, id) || is_guarded_name(text)))
+      vocabulary.guard(id);
+    bytes += text.size();
     if (bytes > kMaxSpecialBytes) {
       return fail(Code::bad_file, "the vocabulary's special tokens have more than ",
                   kMaxSpecialBytes, " bytes of text: tokenizer.ggml.token_type can't be right");
     }
-    if (user) user_defined.add(vocabulary.text(id), id);
-    all_special.add(vocabulary.text(id), id);
+    if (!special.add(text, id, user, is_guarded(id))) ++too_long;
   }
-  user_defined.finish();
-  all_special.finish();
+  special.finish();
+  if (too_long > 0) {
+    warnings.push_back(
+        {NoteCode::special_tokens_too_long,
+         concat(too_long, too_long == 1 ? " special token has" : " special tokens have",
+                " more than ", SpecialTokens::kMaxBytes, " bytes: not found in texts"),
+         {{"tokens", too_long}}});
+  }
+  if (auto* bpe = std::get_if<BpeEncoder>(&encoder)) bpe->forget_merges_to_special(vocabulary);
   return {};
+}
+
+bool Tokenizer::State::is_guarded(TokenId id) const {
+  const TokenType type = vocabulary.type(id);
+  return type == TokenType::control || type == TokenType::unknown || type == TokenType::guarded;
 }
 
 Tokenizer::Tokenizer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -319,17 +336,18 @@ size_t Tokenizer::State::max_bytes_per_id() const {
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, bool parse_special,
-                                       std::vector<TextSpan> literal) const {
-  Encoding encoding(*this, text, parse_special, Encoding::kSlice, std::move(literal));
+                                       std::vector<TextSpan> input) const {
+  Encoding encoding(*this, text, parse_special, Encoding::kSlice, std::move(input));
   while (encoding.step()) continue;
   return encoding.take();
 }
 
 std::vector<TextSpan> Tokenizer::find_control(std::string_view text) const {
   std::vector<TextSpan> spans;
-  for (const SpecialTokens::Match& match : state_->all_special.find(text)) {
-    if (state_->vocabulary.type(match.id) == TokenType::user_defined) continue;
-    spans.push_back({match.begin, size_t{match.begin} + match.size});
+  SpecialSearch search(state_->special, text, true, {}, Encoding::kSlice);
+  while (search.scan()) {
+    for (const auto& [begin, size, id] : search.matches())
+      if (state_->is_guarded(id)) spans.push_back({begin, begin + size});
   }
   return spans;
 }
@@ -392,7 +410,12 @@ std::span<const TokenId> Tokenizer::suppressed() const { return state_->suppress
 bool Tokenizer::is_special(TokenId id) const {
   if (!state_->vocabulary.contains(id)) return false;
   const TokenType type = state_->vocabulary.type(id);
-  return type == TokenType::control || type == TokenType::user_defined;
+  return type == TokenType::control || type == TokenType::user_defined ||
+         type == TokenType::guarded;
+}
+
+bool Tokenizer::is_guarded(TokenId id) const {
+  return state_->vocabulary.contains(id) && state_->is_guarded(id);
 }
 
 bool Tokenizer::adds_space_prefix() const { return state_->space_prefix; }

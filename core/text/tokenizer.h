@@ -36,12 +36,16 @@ class Tokenizer {
   // out in it are recognized, with parse_special also control tokens. For an SPM vocabulary a space
   // is added before the text and after each special token, as in llama.cpp. WordPiece gives the ids
   // of Hugging Face's tokenizers. Never fails. Takes O(n log n) for n bytes, without recursion.
-  // More than 64 MiB are encoded in pieces of that size. For long texts use an Encoding. No special
-  // token is found that has a byte of `literal`: spans in order, without overlaps.
+  // More than 64 MiB without a special token are encoded in pieces of that size. For long texts use
+  // an Encoding. Special tokens of more than 1,000 bytes are not found; a warning says so.
+  //
+  // `input`: which parts of the text come from other people (spans in order, without overlaps; if
+  // they aren't so, all of it counts as input). A guarded token is found only where none of its
+  // bytes is in them: matches that have such a byte are dropped before the longest wins. Other
+  // user-defined tokens (<think>, runs of spaces) are found everywhere.
   std::vector<TokenId> encode(std::string_view text, bool parse_special = false,
-                              std::vector<TextSpan> literal = {}) const;
-  // Where parse_special finds tokens that it wouldn't find without: control tokens. In order. The
-  // text must have less than 2^32 bytes.
+                              std::vector<TextSpan> input = {}) const;
+  // Where parse_special finds guarded tokens. In order.
   std::vector<TextSpan> find_control(std::string_view text) const;
 
   // The bytes that a token stands for: "" for control tokens and ids out of range, the byte for
@@ -77,6 +81,9 @@ class Tokenizer {
   // True if the token ends a text: eos, eot, eom and other end tokens of the file.
   bool is_end(TokenId id) const;
   bool is_special(TokenId id) const;  // control or user-defined
+  // True for special tokens that no text of other people may become: control tokens, and of the
+  // user-defined ones those that end a text or have a name of guarded_names.h.
+  bool is_guarded(TokenId id) const;
   // The tokens that the model must never write (tokenizer.ggml.suppress_tokens), ascending. Never
   // the whole vocabulary.
   std::span<const TokenId> suppressed() const;
@@ -95,17 +102,21 @@ class Tokenizer {
 };
 
 // Encodes a text to the same ids as Tokenizer::encode(), in slices of some milliseconds. Needs a
-// few hundred KB besides the ids, however long the text; if the vocabulary wants NFC or signs for
-// spaces (gemma4), also a changed copy of the text between two special tokens. (Slices can take
-// longer if the vocabulary has tokens of more than 1 KiB, or if merges depend on text far after
-// them. No known vocabulary has such tokens.)
+// few MB at most besides the ids, however long the text and whatever is found in it; if the
+// vocabulary wants NFC or signs for spaces (gemma4), also a changed copy of the text between two
+// special tokens. (Some 100 MB, and longer slices, if special tokens have hundreds of different
+// lengths, or if merges depend on text far after them. No known vocabulary is so. If they depend on
+// text more than 1 MiB after them, the size of slices can change ids.)
+//
+// Who wants no more than some number of ids stops calling step(); bytes_left() tells how much of
+// the text is missing then.
 class Encoding {
  public:
   static constexpr size_t kSlice = 64 << 10;
   // The tokenizer and the text must outlive this. A step encodes about `slice` bytes (1 or more).
-  // `literal` as for encode().
+  // `input` as for encode().
   Encoding(const Tokenizer& tokenizer, std::string_view text, bool parse_special = false,
-           size_t slice = kSlice, std::vector<TextSpan> literal = {});
+           size_t slice = kSlice, std::vector<TextSpan> input = {});
   Encoding(Encoding&&) noexcept;
   Encoding& operator=(Encoding&&) noexcept;
   ~Encoding();

@@ -19,8 +19,7 @@ namespace sluice {
 struct Tokenizer::State {
   Vocab vocabulary;
   std::variant<SpmEncoder, BpeEncoder, WordPieceEncoder> encoder;
-  SpecialTokens user_defined;  // found in every text
-  SpecialTokens all_special;   // found with parse_special
+  SpecialTokens special;
   TokenId bos = kNoToken;
   TokenId eos = kNoToken;
   TokenId mask = kNoToken;
@@ -51,6 +50,9 @@ struct Tokenizer::State {
   Status load_suffix(const Gguf& gguf);
   Status load_suppressed(const Gguf& gguf);
   Status collect_special();
+  // A special token that is found only where no byte comes from input: a control token, an end, or
+  // one with a name of guarded_names.h.
+  bool is_guarded(TokenId id) const;
   // The most bytes of text that one id stands for; 0 if some bytes get no id.
   size_t max_bytes_per_id() const;
 };

@@ -187,11 +187,11 @@ void Vocab::append_piece(std::string& out, TokenId id) const {
     out.push_back(static_cast<char>(byte_of_token(token)));
     return;
   }
-  if (!is_plain(id)) return;
-  if (type(id) == TokenType::user_defined) {
+  if (type(id) == TokenType::user_defined || type(id) == TokenType::guarded) {
     out.append(token);
     return;
   }
+  if (!is_plain(id)) return;
   if (coding_ != TextCoding::bytes) {
     for (size_t at = 0; at < token.size();) {
       const bool space = token.substr(at).starts_with(kSpaceSign);
@@ -216,7 +216,13 @@ void Vocab::append_piece(std::string& out, TokenId id) const {
 
 bool Vocab::is_plain(TokenId id) const {
   const TokenType t = type(id);
-  return t != TokenType::control && t != TokenType::unknown && t != TokenType::byte;
+  return t != TokenType::control && t != TokenType::unknown && t != TokenType::byte &&
+         t != TokenType::guarded;
+}
+
+void Vocab::guard(TokenId id) {
+  types_[static_cast<size_t>(id)] = TokenType::guarded;
+  std::ranges::replace(byte_tokens_, id, kNoToken);
 }
 
 TokenId Vocab::find(std::string_view text_wanted) const {

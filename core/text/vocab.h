@@ -24,6 +24,8 @@ enum class TokenType : uint8_t {
   user_defined = 4,
   unused = 5,
   byte = 6,
+  // In no file: user-defined, but no plain text becomes it (Vocab::guard).
+  guarded = 7,
 };
 
 // How the text of a normal token is coded.
@@ -54,7 +56,7 @@ class Vocab {
   std::string_view piece(TokenId id) const { return part(pieces_, piece_ends_, id); }
   TokenType type(TokenId id) const { return types_[static_cast<size_t>(id)]; }
   float score(TokenId id) const { return scores_.empty() ? 0.f : scores_[static_cast<size_t>(id)]; }
-  // True if not a control, unknown or byte token: plain text can become this token.
+  // True if not a control, unknown, guarded or byte token: plain text can become this token.
   bool is_plain(TokenId id) const;
 
   // The token with this text, or kNoToken.
@@ -72,6 +74,8 @@ class Vocab {
   // Makes a token a control token. Some files give their end tokens the type normal.
   void make_control(TokenId id) { types_[static_cast<size_t>(id)] = TokenType::control; }
   void make_normal(TokenId id) { types_[static_cast<size_t>(id)] = TokenType::normal; }
+  // Only where the special token itself is found does a text become this user-defined token.
+  void guard(TokenId id);
   // Computes the pieces. The types must not change afterwards.
   void finish();
 

@@ -19,6 +19,7 @@ const TECHNICAL: ReadonlySet<NoteCode> = new Set<NoteCode>([
   'unknown_pre_tokenizer',
   'no_pre_tokenizer',
   'merges_skipped',
+  'special_tokens_too_long',
   'no_bos_token',
   'no_chat_template',
 ]);

@@ -10,6 +10,7 @@ export const NOTE_CODES = [
   'unknown_pre_tokenizer',
   'no_pre_tokenizer',
   'merges_skipped',
+  'special_tokens_too_long',
   'no_bos_token',
   'sampling_value_unusable',
   'context_beyond_training',

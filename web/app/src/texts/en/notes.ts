@@ -19,6 +19,8 @@ export const notes: Texts = {
       'The file names no pre-tokenizer. The default one is used, which may read texts a little differently.',
     merges_skipped:
       'Merges of the vocabulary that name tokens it doesn’t have are skipped: {merges}.',
+    special_tokens_too_long:
+      'Special tokens that are too long to be looked for in texts: {tokens}.',
     no_bos_token:
       'The file wants a token before each prompt, and doesn’t say which. None is put there.',
     sampling_value_unusable:

@@ -851,6 +851,8 @@ export const texts: Texts = {
         'Die Datei nennt keinen Pre-Tokenizer. Der übliche wird benutzt, der Texte etwas anders lesen kann.',
       merges_skipped:
         'Verbindungen des Wortschatzes, die Token nennen, die er nicht hat, werden übergangen: {merges}.',
+      special_tokens_too_long:
+        'Besondere Token, die zu lang sind, um in Texten gesucht zu werden: {tokens}.',
       no_bos_token:
         'Die Datei will ein Token vor jedem Text und sagt nicht, welches. Es wird keines gesetzt.',
       sampling_value_unusable:

@@ -833,6 +833,8 @@ export const texts: Texts = {
         'Le fichier ne nomme pas de prédécoupage. Celui par défaut est utilisé, qui lit peut-être les textes un peu autrement.',
       merges_skipped:
         'Des fusions du vocabulaire nomment des tokens qu’il n’a pas. Elles sont sautées : {merges}.',
+      special_tokens_too_long:
+        'Des tokens spéciaux sont trop longs pour être cherchés dans les textes : {tokens}.',
       no_bos_token:
         'Le fichier veut un token avant chaque texte, et ne dit pas lequel. Aucun n’y est mis.',
       sampling_value_unusable:
