@@ -70,7 +70,7 @@ std::vector<size_t> places_of(const std::vector<size_t>& turns, const jinja::Lis
 }
 
 std::unexpected<Error> too_long(const PromptTokens& tokens, size_t most, bool alone) {
-  const size_t n = tokens.about > 0 ? tokens.about : tokens.ids.size();
+  const uint64_t n = tokens.about > 0 ? tokens.about : tokens.ids.size();
   return with_facts(
       fail(Code::context_full, "the prompt has ",
            tokens.about > 0 ? concat("more than ", counted(most, "token"), " (about ", n, ")")
@@ -88,15 +88,16 @@ struct Choice {
 // By the tokens of the newest turns, as the prompt of all messages shows them.
 Result<Choice> choose_turns(const PromptEncoder& encoder, const std::vector<size_t>& places,
                             const PromptText& shown, size_t most) {
-  const auto count = [&](size_t begin, size_t end) -> Result<size_t> {
+  const auto count = [&](size_t begin, size_t end) -> Result<uint64_t> {
     SLUICE_ASSIGN(const PromptTokens tokens, encoder.encode(shown, begin, end, most));
     return tokens.about > 0 ? tokens.about : tokens.ids.size();
   };
   const size_t last = places.size() - 1;
-  SLUICE_ASSIGN(size_t all, count(0, places.front()));
-  size_t tokens = 0, turn = last, end = shown.text.size();
+  SLUICE_ASSIGN(uint64_t all, count(0, places.front()));
+  uint64_t tokens = 0;
+  size_t turn = last, end = shown.text.size();
   for (; turn > 0; --turn) {
-    SLUICE_ASSIGN(const size_t more, count(places[turn], end));
+    SLUICE_ASSIGN(const uint64_t more, count(places[turn], end));
     if (turn < last && all + more > most) break;
     all += more;
     tokens += more;
@@ -106,10 +107,11 @@ Result<Choice> choose_turns(const PromptEncoder& encoder, const std::vector<size
   // Whole quarters of the room are dropped, so that the next prompts lack the same turns and share
   // this one's prefix. They are measured in bytes, which stay the same from prompt to prompt; how
   // many are a token is rounded to a power of two for that.
-  const size_t per_token = std::bit_floor(
-      std::max<size_t>((shown.text.size() - end) * 3 / (2 * std::max<size_t>(tokens, 1)), 1));
-  const size_t step = std::max<size_t>(most / 4, 1) * per_token;
-  const size_t goal = (places[least] - places[0] + step - 1) / step * step;
+  const uint64_t bytes = shown.text.size() - end;
+  const uint64_t per_token =
+      std::bit_floor(std::clamp<uint64_t>(bytes * 3 / (2 * std::max<uint64_t>(tokens, 1)), 1, 64));
+  const uint64_t step = std::max<uint64_t>(most / 4, 1) * per_token;
+  const uint64_t goal = (places[least] - places[0] + step - 1) / step * step;
   size_t fewer = least;
   while (fewer < last && places[fewer] - places[0] < goal) ++fewer;
   return Choice{least, fewer};

@@ -31,6 +31,13 @@ std::optional<size_t> end_of(const jinja::Text& text, const InputSpans& shown) {
   return last->end;
 }
 
+// To two digits.
+uint64_t rounded(uint64_t n) {
+  uint64_t unit = 1;
+  while (n / unit >= 100) unit *= 10;
+  return (n + unit / 2) / unit * unit;
+}
+
 // Ends the prompt in the final text.
 Status cut(TemplateUse& used, const ChatInput& input, PromptText& prompt) {
   SLUICE_ASSIGN(const Value last, final_text(input));
@@ -109,7 +116,8 @@ Result<PromptTokens> PromptEncoder::encode(const PromptText& prompt, size_t begi
     const uint64_t done = text.size() - std::min<uint64_t>(left, text.size());
     // A part that tells how long the rest is.
     if (!more || most == 0 || encoding.min_ids() <= most || done < Encoding::kSlice / 2) continue;
-    tokens.about = std::max(encoding.min_ids(), uint64_t{tokens.ids.size()} * text.size() / done);
+    const uint64_t about = uint64_t{tokens.ids.size()} * text.size() / done;
+    tokens.about = std::max(rounded(about), encoding.min_ids());
     break;
   }
   return tokens;

@@ -206,8 +206,6 @@ std::vector<TokenId> Encoding::take() {
   return std::exchange(state_->ids, {});
 }
 
-uint64_t Encoding::bytes_left() const { return state_->bytes_left(); }
-
 uint64_t Encoding::min_ids() const {
   const State& state = *state_;
   const uint64_t so_far = state.taken + state.ids.size();
