@@ -1,7 +1,7 @@
 // What JSON of the core is made of.
 //
 // nlohmann-json is used without exceptions: the type of a value is checked before it is read. It
-// only holds values: chat/parse_json.h reads texts, and dump() writes them.
+// only holds values: base/parse_json.h reads texts, and dump() writes them.
 #pragma once  // inside
 
 #include <cstdint>

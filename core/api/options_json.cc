@@ -11,8 +11,8 @@
 #include "api/json.h"
 #include "api/json_parts.h"
 #include "base/format.h"
+#include "base/parse_json.h"
 #include "base/utf8.h"
-#include "chat/parse_json.h"
 #include "options/rows.h"
 
 namespace sluice {
@@ -79,12 +79,16 @@ Status read(const OptionRow& row, const Json& value, std::string& field) {
   return {};
 }
 
-// One string or a list of them.
+// One string or a list of them. The value isn't copied: it may nest so deep that this overflows the
+// stack.
 Status read(const OptionRow& row, const Json& value, std::vector<std::string>& field) {
-  const Json list = value.is_string() ? Json::array({value}) : value;
-  if (!list.is_array()) return wrong_type(row.name, row.expected, value);
   field.clear();
-  for (const Json& item : list) {
+  if (value.is_string()) {
+    field.push_back(value.get<std::string>());
+    return {};
+  }
+  if (!value.is_array()) return wrong_type(row.name, row.expected, value);
+  for (const Json& item : value) {
     if (!item.is_string()) return wrong_type(row.name, row.expected, item);
     field.push_back(item.get<std::string>());
   }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/format.h"
-#include "chat/parse_json.h"
+#include "base/parse_json.h"
 
 namespace sluice {
 namespace {
@@ -14,6 +14,7 @@ using jinja::Entry;
 using jinja::Value;
 
 constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxValues = 1'000'000;  // names of members among them
 
 // Builds the value while the parser reads. So no tree of the JSON is made, which would be searched
 // for every member of an object.
@@ -35,6 +36,7 @@ class Builder : public JsonReceiver {
   bool start_object() override { return open(); }
   bool start_array() override { return open(); }
   bool key(std::string value) override {
+    if (++values_ > kMaxValues) return false;
     open_.back().key = Value::input_text(std::move(value), ++fields_);
     return true;
   }
@@ -51,6 +53,7 @@ class Builder : public JsonReceiver {
 
   Value result;
   bool too_deep = false;
+  bool too_many() const { return values_ > kMaxValues; }
 
  private:
   // An object or an array that is not complete.
@@ -67,6 +70,7 @@ class Builder : public JsonReceiver {
   }
 
   bool add(Value value) {
+    if (++values_ > kMaxValues) return false;
     if (open_.empty()) {
       result = std::move(value);
       return true;
@@ -92,6 +96,7 @@ class Builder : public JsonReceiver {
 
   uint32_t& fields_;
   std::vector<Level> open_;
+  size_t values_ = 0;
 };
 
 }  // namespace
@@ -103,6 +108,8 @@ Result<Value> value_from_json(std::string_view json, uint32_t& fields) {
   if (builder.too_deep) {
     return fail(Code::invalid_argument, "the JSON nests deeper than ", kMaxDepth, " levels");
   }
+  if (builder.too_many())
+    return fail(Code::invalid_argument, "the JSON has more than ", kMaxValues, " values and names");
   return fail(Code::invalid_argument, "this is not valid JSON, at byte ", error_at);
 }
 

@@ -1,28 +1,22 @@
 #include "files/hub_json.h"
 
 #include "base/format.h"
+#include "base/parse_json.h"
 
 namespace sluice {
 namespace {
 
 constexpr size_t kMaxHubBytes = 64u << 20;  // real ones have some hundred KB
-constexpr int kMaxHubDepth = 32;
+// Some files of tokenizers list a hundred thousand added tokens, each with 15 parts.
+constexpr JsonLimits kHubLimits = {.depth = 32, .parts = 4'000'000};
 
 Result<HubJson> read_json(std::string_view name, std::string_view text) {
   if (text.size() > kMaxHubBytes)
     return fail(Code::bad_file, name, " has ", human_bytes(text.size()), "; at most ",
                 human_bytes(kMaxHubBytes), " are expected");
-  bool deep = false;
-  const auto each = [&deep](int depth, HubJson::parse_event_t, HubJson&) {
-    deep = deep || depth > kMaxHubDepth;
-    return depth <= kMaxHubDepth;
-  };
-  HubJson json = HubJson::parse(text.begin(), text.end(), each, false);
-  if (deep)
-    return fail(Code::bad_file, name, " is nested more than ", kMaxHubDepth, " levels deep");
-  if (json.is_discarded())
-    return fail(Code::bad_file, name, " is no valid JSON. Download it again");
-  return json;
+  if (const Status sound = check_json(text, kHubLimits); !sound)
+    return fail(Code::bad_file, name, ": ", sound.error().message, ". Download it again");
+  return HubJson::parse(text, nullptr, false);
 }
 
 }  // namespace

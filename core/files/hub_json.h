@@ -13,7 +13,7 @@ namespace sluice {
 using HubJson = nlohmann::json;
 
 // Reads a file that holds one object. `name`: of the file, for messages. Fails with bad_file if it
-// is larger than 64 MB, no JSON, no object, or nested deeper than any real one.
+// is larger than 64 MB, no JSON, no object, nested deeper than any real one or has more parts.
 Result<HubJson> read_hub_json(std::string_view name, std::string_view text);
 // The same of a file that holds a list.
 Result<HubJson> read_hub_list(std::string_view name, std::string_view text);

@@ -144,8 +144,7 @@ Value groupby_filter(Interpreter& run, const Value& self, Arguments& arguments) 
     size_t end = begin + 1;
     while (end < items.size() && run.same(keys[end], keys[begin])) ++end;
     List members = run.new_list();
-    members.assign(items.begin() + static_cast<ptrdiff_t>(begin),
-                   items.begin() + static_cast<ptrdiff_t>(end));
+    append(members, items, begin, end);
     const Value key = run.path(items[begin], arguments[0], arguments[1]);
     const Value group = run.tuple(List({key, run.list(std::move(members))}, &run.meter));
     if (group.is_missing()) return {};
@@ -236,16 +235,13 @@ std::string_view digits_of(Interpreter& run, const Value& text) {
 
 Value int_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   const Value fallback = arguments.has(0) ? arguments[0] : Value::integer(0);
-  const int64_t base = run.integer_of(arguments[1], 10);
   if (self.is(Kind::undefined)) return run.refuse(self, "");
   if (self.is_integer()) return Value::integer(self.as_integer());
   double number = 0;
   if (self.is_text()) {
     const std::string_view digits = digits_of(run, self);
-    const bool valid_base = base == 0 || (base >= 2 && base <= 36);
-    if (const auto whole = valid_base ? int_of(digits, static_cast<int>(base)) : std::nullopt)
-      return Value::integer(*whole);
-    const auto read = float_of(digits);
+    if (const auto whole = parse_int(digits)) return Value::integer(*whole);
+    const auto read = parse_float(digits);
     if (!read) return fallback;
     number = *read;
   } else if (self.is(Kind::number)) {
@@ -262,7 +258,7 @@ Value float_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   if (self.is(Kind::undefined)) return run.refuse(self, "");
   if (self.is_number()) return Value::number(self.as_double());
   if (self.is_text()) {
-    if (const auto read = float_of(digits_of(run, self))) return Value::number(*read);
+    if (const auto read = parse_float(digits_of(run, self))) return Value::number(*read);
   }
   return arguments.has(0) ? arguments[0] : Value::number(0);
 }
@@ -356,7 +352,7 @@ constexpr Builtin kFilters[] = {
     {"first", first_filter, "", 0},
     {"float", number_of<float_filter>, "default", 0},
     {"groupby", groupby_filter, "attribute default case_sensitive", 1},
-    {"int", number_of<int_filter>, "default base", 0},
+    {"int", number_of<int_filter>, "default", 0},
     {"items", items_filter, "", 0},
     {"join", join_filter, "d attribute", 0},
     {"last", last_filter, "", 0},

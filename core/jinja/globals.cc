@@ -36,7 +36,7 @@ bool read_entries(Interpreter& run, Arguments& arguments, Entries& entries) {
   if (!arguments.list.empty() && arguments.list[0].is(Kind::dict)) {
     const Entries& given = arguments.list[0].entries();
     run.meter.work(given.size());
-    entries.assign(given.begin(), given.end());
+    for (const Entry& entry : given) entries.push_back(entry);
   } else if (!arguments.list.empty()) {
     List pairs = run.new_list();
     if (!run.collect(arguments.list[0], pairs)) return false;

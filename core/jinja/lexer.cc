@@ -224,68 +224,36 @@ class Lexer {
     error_ = concat("unexpected character '", printable(rest().substr(0, char_bytes(rest()))), "'");
   }
 
-  // Where digits in groups (1_000) end.
-  size_t group_end(size_t i, bool (*is_part)(char)) const {
-    while (i < source_.size() &&
-           (is_part(source_[i]) ||
-            (source_[i] == '_' && i + 1 < source_.size() && is_part(source_[i + 1])))) {
-      ++i;
-    }
+  size_t digits_end(size_t i) const {
+    while (i < source_.size() && is_digit(source_[i])) ++i;
     return i;
   }
 
   void digits() {
     const bool after_dot = at_ > 0 && source_[at_ - 1] == '.';
-    const size_t whole = group_end(at_, is_digit);
+    const size_t whole = digits_end(at_);
     size_t stop = whole;
     const auto digit_at = [this](size_t i) { return i < source_.size() && is_digit(source_[i]); };
     if (!after_dot) {
-      if (stop < source_.size() && source_[stop] == '.' && digit_at(stop + 1)) {
-        stop = group_end(stop + 1, is_digit);
-      }
+      if (stop < source_.size() && source_[stop] == '.' && digit_at(stop + 1))
+        stop = digits_end(stop + 1);
       if (stop < source_.size() && (source_[stop] | 32) == 'e') {
-        size_t exponent = stop + 1;
-        if (exponent < source_.size() && (source_[exponent] == '+' || source_[exponent] == '-')) {
-          ++exponent;
-        }
-        if (digit_at(exponent)) stop = group_end(exponent, is_digit);
+        const bool sign =
+            stop + 1 < source_.size() && (source_[stop + 1] == '+' || source_[stop + 1] == '-');
+        const size_t exponent = stop + (sign ? 2 : 1);
+        if (digit_at(exponent)) stop = digits_end(exponent);
       }
     }
-    std::string written;
-    const auto take = [&](size_t to) {
-      written.assign(source_.substr(at_, to - at_));
-      std::erase(written, '_');
-    };
+    const std::string_view written = source_.substr(at_, stop - at_);
     if (stop != whole) {
-      take(stop);
-      const auto value = parse_float(written);
-      push(number, {}).number = value.value_or(0);
-      advance(stop - at_);
-      return;
-    }
-    int base = 10;
-    stop = whole;
-    if (source_[at_] == '0' && at_ + 1 < source_.size()) {
-      const char mark = static_cast<char>(source_[at_ + 1] | 32);
-      const auto hex = [](char c) { return is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f'); };
-      const auto octal = [](char c) { return c >= '0' && c <= '7'; };
-      const auto binary = [](char c) { return c == '0' || c == '1'; };
-      base = mark == 'x' ? 16 : mark == 'o' ? 8 : mark == 'b' ? 2 : 10;
-      const size_t end_of = base == 16  ? group_end(at_ + 2, hex)
-                            : base == 8 ? group_end(at_ + 2, octal)
-                            : base == 2 ? group_end(at_ + 2, binary)
-                                        : whole;
-      if (end_of == at_ + 2 && base != 10) base = 10;
-      stop = base == 10 ? whole : end_of;
-    }
-    take(stop);
-    const auto value = parse_int(base == 10 ? written : written.substr(2), base);
-    if (!value) {
+      push(number, {}).number = parse_float(written).value_or(0);
+    } else if (const auto value = parse_int(written)) {
+      push(integer, {}).integer = *value;
+    } else {
       error_ = concat("the number ", printable(written, 40), " does not fit into 64 bits");
       return;
     }
-    push(integer, {}).integer = *value;
-    advance(stop - at_);
+    advance(written.size());
   }
 
   void quoted(char quote) {

@@ -294,7 +294,7 @@ Value Interpreter::path(const Value& from, const Value& attribute, const Value& 
     if (more) rest.remove_prefix(dot + 1);
     const bool digits =
         !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
-    const auto number = digits ? parse_int(name, 10) : std::nullopt;
+    const auto number = digits ? parse_int(name) : std::nullopt;
     at = item(at, number ? Value::integer(*number) : own(name));
     if (at.is(Kind::undefined) && has_fallback) at = fallback;
   }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace sluice::jinja {
@@ -14,14 +13,9 @@ inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // far from the point take long.
 uint64_t decimal_work(double value, int64_t precision = 0);
 
-// Of a whole text; an optional sign and digits of the base. No value if it is something else, or
-// doesn't fit.
-std::optional<int64_t> parse_int(std::string_view text, int base);
+// int(text) and float(text): with white space around it and a sign. No value if it is something
+// else, or doesn't fit.
+std::optional<int64_t> parse_int(std::string_view text);
 std::optional<double> parse_float(std::string_view text);
-
-// float(text) and int(text, base) as Python reads them: with white space around, and "_" between
-// digits.
-std::optional<double> float_of(std::string_view text);
-std::optional<int64_t> int_of(std::string_view text, int base);
 
 }  // namespace sluice::jinja

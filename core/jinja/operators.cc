@@ -128,8 +128,7 @@ Value repeat(Interpreter& run, const Value& value, int64_t times) {
     return run.fail("a list has more than ", run.limits.max_items, " items");
   }
   List out = run.new_list();
-  for (uint64_t i = 0; i < n && !items.empty(); ++i)
-    out.insert(out.end(), items.begin(), items.end());
+  for (uint64_t i = 0; i < n && !items.empty(); ++i) append(out, items, 0, items.size());
   return value.is(Kind::list) ? run.list(std::move(out)) : run.tuple(std::move(out));
 }
 
@@ -166,8 +165,8 @@ Value Interpreter::binary(LexemeType op, const Value& a, const Value& b) {
   if (op == LexemeType::add && a.is_sequence() && a.kind() == b.kind()) {
     List joined = new_list();
     joined.reserve(a.items().size() + b.items().size());
-    joined.insert(joined.end(), a.items().begin(), a.items().end());
-    joined.insert(joined.end(), b.items().begin(), b.items().end());
+    append(joined, a.items(), 0, a.items().size());
+    append(joined, b.items(), 0, b.items().size());
     return a.is(Kind::list) ? list(std::move(joined)) : tuple(std::move(joined));
   }
   if (op == LexemeType::mul) {

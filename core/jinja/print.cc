@@ -272,7 +272,7 @@ class JsonWriter {
 void Interpreter::write_repr(TextWriter& to, const Value& value) {
   const size_t begin = to.size();
   Printer(*this, to).repr(value);
-  if (to.has_input(begin)) to.mark_input(begin);
+  if (value.get() != nullptr && to.has_input(begin)) to.mark_input(begin);
 }
 
 void Interpreter::write(TextWriter& to, const Value& value) {

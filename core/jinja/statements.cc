@@ -240,8 +240,7 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
   }
   if (stmt.takes_varargs) {
     List rest = new_list();
-    if (arguments.list.size() > n)
-      rest.assign(arguments.list.begin() + static_cast<ptrdiff_t>(n), arguments.list.end());
+    append(rest, arguments.list, n, arguments.list.size());
     scope->set(program.varargs, tuple(std::move(rest)));
   } else if (arguments.list.size() > n) {
     fail("macro '", name, "' takes not more than ", n, " argument(s)");

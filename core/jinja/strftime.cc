@@ -1,248 +1,130 @@
-// strftime_now: C's codes for dates and times, with English names.
+// strftime_now: C's codes for dates and times, with English names. C libraries differ in some of
+// them, and theirs would bring printf and time zones into a page's modules.
+#include <algorithm>
+#include <chrono>
+
 #include "jinja/interpreter.h"
 
 namespace sluice::jinja {
 namespace {
 
-constexpr const char* kDays[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
-                                 "Thursday", "Friday", "Saturday"};
-constexpr const char* kMonths[] = {"January",   "February", "March",    "April",
-                                   "May",       "June",     "July",     "August",
-                                   "September", "October",  "November", "December"};
+using std::chrono::days, std::chrono::sys_days, std::chrono::sys_seconds;
+using std::chrono::year_month_day;
 
-struct Date {
-  int64_t year;
-  int month;  // 1..12
-  int day;
-  int day_of_year;  // 1..366
-  int week_day;     // 0 is Sunday
-  int hour, minute, second;
+constexpr std::string_view kDays[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                      "Thursday", "Friday", "Saturday"};
+constexpr std::string_view kMonths[] = {"January",   "February", "March",    "April",
+                                        "May",       "June",     "July",     "August",
+                                        "September", "October",  "November", "December"};
+struct CodeText {
+  char code;
+  std::string_view text;
+};
+// Codes that stand for others.
+constexpr CodeText kFormats[] = {{'c', "%a %b %e %T %Y"}, {'D', "%m/%d/%y"}, {'F', "%Y-%m-%d"},
+                                 {'r', "%I:%M:%S %p"},    {'R', "%H:%M"},    {'T', "%H:%M:%S"},
+                                 {'x', "%m/%d/%y"},       {'X', "%H:%M:%S"}};
+struct CodeNumber {
+  char code;
+  int64_t number;
+  size_t width = 2;
+  char fill = '0';
 };
 
-bool is_leap(int64_t year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
-
-int days_in(int64_t year, int month) {
-  constexpr int kDaysIn[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  return kDaysIn[month - 1] + (month == 2 && is_leap(year) ? 1 : 0);
+// The days of its year that are over.
+int64_t days_over(sys_days day) {
+  return (day - sys_days(year_month_day(day).year() / 1 / 1)).count();
 }
 
-Date date_of(int64_t seconds) {
-  int64_t days = seconds / 86400;
-  int64_t rest = seconds % 86400;
-  if (rest < 0) {
-    rest += 86400;
-    --days;
+// A code that stands for no others. One that nobody knows stays as it is.
+std::string text_of(char code, sys_seconds time, int64_t now) {
+  const sys_days today = std::chrono::floor<days>(time);
+  const year_month_day date(today);
+  const int64_t year = int{date.year()}, month = unsigned{date.month()}, day = unsigned{date.day()};
+  const std::chrono::hh_mm_ss clock(time - today);
+  const int64_t hour = clock.hours().count(), hour12 = (hour + 11) % 12 + 1;
+  const int64_t from_sunday = std::chrono::weekday(today).c_encoding();
+  const int64_t from_monday = (from_sunday + 6) % 7, over = days_over(today);
+  // A week of ISO 8601 belongs to the year of its Thursday.
+  const sys_days thursday = today + days(3 - from_monday);
+  const int64_t week_year = int{year_month_day(thursday).year()};
+  const std::string_view weekday = kDays[from_sunday], name = kMonths[month - 1];
+  // Python's datetime.now() has no zone.
+  const CodeText texts[] = {{'a', weekday.substr(0, 3)},
+                            {'A', weekday},
+                            {'b', name.substr(0, 3)},
+                            {'B', name},
+                            {'f', "000000"},
+                            {'h', name.substr(0, 3)},
+                            {'n', "\n"},
+                            {'p', hour < 12 ? "AM" : "PM"},
+                            {'P', hour < 12 ? "am" : "pm"},
+                            {'t', "\t"},
+                            {'z', ""},
+                            {'Z', ""},
+                            {'%', "%"}};
+  const CodeNumber numbers[] = {{'C', year / 100},
+                                {'d', day},
+                                {'e', day, 2, ' '},
+                                {'g', week_year % 100},
+                                {'G', week_year, 1},
+                                {'H', hour},
+                                {'I', hour12},
+                                {'j', over + 1, 3},
+                                {'k', hour, 2, ' '},
+                                {'l', hour12, 2, ' '},
+                                {'m', month},
+                                {'M', clock.minutes().count()},
+                                {'s', now, 1},
+                                {'S', clock.seconds().count()},
+                                {'u', from_monday + 1, 1},
+                                {'U', (over + 7 - from_sunday) / 7},
+                                {'V', days_over(thursday) / 7 + 1},
+                                {'w', from_sunday, 1},
+                                {'W', (over + 7 - from_monday) / 7},
+                                {'y', year % 100},
+                                {'Y', year, 1}};
+  for (const CodeText& each : texts)
+    if (each.code == code) return std::string(each.text);
+  for (const CodeNumber& each : numbers) {
+    if (each.code != code) continue;
+    const std::string digits = std::to_string(each.number);
+    return std::string(each.width - std::min(each.width, digits.size()), each.fill) + digits;
   }
-  Date date{};
-  date.hour = static_cast<int>(rest / 3600);
-  date.minute = static_cast<int>(rest / 60 % 60);
-  date.second = static_cast<int>(rest % 60);
-  date.week_day = static_cast<int>(((days + 4) % 7 + 7) % 7);  // 1970 began on a Thursday
-  // 400 years have always the same number of days.
-  constexpr int64_t kDaysOf400 = 146097;
-  int64_t periods = days / kDaysOf400;
-  days %= kDaysOf400;
-  if (days < 0) {
-    days += kDaysOf400;
-    --periods;
-  }
-  date.year = 1970 + 400 * periods;
-  for (; days >= (is_leap(date.year) ? 366 : 365); ++date.year)
-    days -= is_leap(date.year) ? 366 : 365;
-  date.day_of_year = static_cast<int>(days) + 1;
-  date.month = 1;
-  for (; days >= days_in(date.year, date.month); ++date.month)
-    days -= days_in(date.year, date.month);
-  date.day = static_cast<int>(days) + 1;
-  return date;
+  return {'%', code};
 }
 
-// The week of ISO 8601, and the year that it belongs to.
-int iso_week(const Date& date, int64_t& year) {
-  const int monday_based = (date.week_day + 6) % 7;
-  int week = (date.day_of_year - 1 - monday_based + 10) / 7;
-  const auto weeks_in = [](int64_t y) {
-    const auto last_day = [](int64_t z) { return (z + z / 4 - z / 100 + z / 400) % 7; };
-    return last_day(y) == 4 || last_day(y - 1) == 3 ? 53 : 52;
-  };
-  year = date.year;
-  if (week < 1) return weeks_in(--year);
-  if (week > weeks_in(year)) {
-    ++year;
-    week = 1;
-  }
-  return week;
-}
-
-std::string filled(int64_t number, size_t width, char fill = '0') {
-  std::string digits = std::to_string(number);
-  return digits.size() < width ? std::string(width - digits.size(), fill) + digits : digits;
-}
-
-void append_code(std::string& out, char code, const Date& date, const RenderOptions& options) {
-  const int hour12 = date.hour % 12 == 0 ? 12 : date.hour % 12;
-  int64_t iso_year = 0;
-  const int week = iso_week(date, iso_year);
-  const auto several = [&](std::string_view codes) {
-    for (const char c : codes) {
-      if (c >= 'A') {
-        append_code(out, c, date, options);
-      } else {
-        out += c;
-      }
+std::string written(std::string_view format, sys_seconds time, int64_t now) {
+  std::string out;
+  for (size_t i = 0; i < format.size(); ++i) {
+    // "%-d": without zeros or spaces in front.
+    const bool bare = format.substr(i).starts_with("%-") && i + 2 < format.size();
+    const size_t at = i + (bare ? 2 : 1);
+    if (format[i] != '%' || at >= format.size()) {
+      out += format[i];
+      continue;
     }
-  };
-  switch (code) {
-    case 'a':
-      out.append(kDays[date.week_day], 3);
-      break;
-    case 'A':
-      out += kDays[date.week_day];
-      break;
-    case 'b':
-    case 'h':
-      out.append(kMonths[date.month - 1], 3);
-      break;
-    case 'B':
-      out += kMonths[date.month - 1];
-      break;
-    case 'c':
-      several("a b e H:M:S Y");
-      break;
-    case 'C':
-      out += filled(date.year / 100, 2);
-      break;
-    case 'd':
-      out += filled(date.day, 2);
-      break;
-    case 'D':
-    case 'x':
-      several("m/d/y");
-      break;
-    case 'e':
-      out += filled(date.day, 2, ' ');
-      break;
-    case 'f':
-      out += "000000";
-      break;
-    case 'F':
-      several("Y-m-d");
-      break;
-    case 'g':
-      out += filled(iso_year % 100, 2);
-      break;
-    case 'G':
-      out += std::to_string(iso_year);
-      break;
-    case 'H':
-      out += filled(date.hour, 2);
-      break;
-    case 'I':
-      out += filled(hour12, 2);
-      break;
-    case 'j':
-      out += filled(date.day_of_year, 3);
-      break;
-    case 'k':
-      out += filled(date.hour, 2, ' ');
-      break;
-    case 'l':
-      out += filled(hour12, 2, ' ');
-      break;
-    case 'm':
-      out += filled(date.month, 2);
-      break;
-    case 'M':
-      out += filled(date.minute, 2);
-      break;
-    case 'n':
-      out += '\n';
-      break;
-    case 'p':
-      out += date.hour < 12 ? "AM" : "PM";
-      break;
-    case 'P':
-      out += date.hour < 12 ? "am" : "pm";
-      break;
-    case 'r':
-      several("I:M:S p");
-      break;
-    case 'R':
-      several("H:M");
-      break;
-    case 's':
-      out += std::to_string(options.now);
-      break;
-    case 'S':
-      out += filled(date.second, 2);
-      break;
-    case 't':
-      out += '\t';
-      break;
-    case 'T':
-    case 'X':
-      several("H:M:S");
-      break;
-    case 'u':
-      out += std::to_string(date.week_day == 0 ? 7 : date.week_day);
-      break;
-    case 'U':
-      out += filled((date.day_of_year + 6 - date.week_day) / 7, 2);
-      break;
-    case 'V':
-      out += filled(week, 2);
-      break;
-    case 'w':
-      out += std::to_string(date.week_day);
-      break;
-    case 'W':
-      out += filled((date.day_of_year + 6 - (date.week_day + 6) % 7) / 7, 2);
-      break;
-    case 'y':
-      out += filled(date.year % 100, 2);
-      break;
-    case 'Y':
-      out += std::to_string(date.year);
-      break;
-    case 'z':
-    case 'Z':  // Python's datetime.now() has no zone
-      break;
-    case '%':
-      out += '%';
-      break;
-    default:
-      out += '%';
-      out += code;
+    i = at;
+    const auto* several = std::ranges::find(kFormats, format[at], &CodeText::code);
+    const std::string text = several == std::end(kFormats) ? text_of(format[at], time, now)
+                                                           : written(several->text, time, now);
+    size_t front = 0;
+    while (bare && front + 1 < text.size() && (text[front] == '0' || text[front] == ' ')) ++front;
+    out.append(text, front);
   }
+  return out;
 }
 
 }  // namespace
 
+// At most 12 bytes for each of the format: the longest are "%c", 24 bytes, and "%s", 20.
 std::string format_time(std::string_view format, const RenderOptions& options) {
   // Years 1 to 9999, as in Python.
-  const int64_t local = options.now + options.utc_offset_seconds;
-  const Date date = date_of(local < -62135596800 || local > 253402300799 ? 0 : local);
-  std::string out;
-  for (size_t i = 0; i < format.size(); ++i) {
-    if (format[i] != '%') {
-      out += format[i];
-      continue;
-    }
-    // "%-d": without zeros in front.
-    const bool bare = i + 2 < format.size() && format[i + 1] == '-';
-    if (bare) ++i;
-    if (++i >= format.size()) {
-      out += '%';
-      break;
-    }
-    std::string part;
-    append_code(part, format[i], date, options);
-    size_t skipped = 0;
-    while (bare && skipped + 1 < part.size() && (part[skipped] == '0' || part[skipped] == ' '))
-      ++skipped;
-    out += part.substr(skipped);
-  }
-  return out;
+  int64_t local = 0;
+  if (__builtin_add_overflow(options.now, int64_t{options.utc_offset_seconds}, &local) ||
+      local < -62135596800 || local > 253402300799)
+    local = 0;
+  return written(format, sys_seconds(std::chrono::seconds(local)), options.now);
 }
 
 }  // namespace sluice::jinja

@@ -29,7 +29,7 @@ Value trim_filter(Interpreter& run, const Value& self, Arguments& arguments) {
 }
 
 Value replace_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  if (!arguments.some(2)) arguments.list.resize(2);
+  if (!arguments.some(2)) arguments.list.pop_back();
   for (size_t i = 0; i < 2; ++i) arguments.list[i] = run.str(arguments[i]);
   return run.ok() ? text_method(run, self, "replace", arguments) : Value();
 }

@@ -94,23 +94,18 @@ void TextWriter::change(std::string_view text, const Text& from, size_t at) {
 }
 
 void TextWriter::mark_input(size_t begin) {
-  if (begin >= text_.size()) return;
-  InputSpans filled(&meter_);
-  size_t done = begin;
-  const auto fill = [&](size_t to) {
-    if (done < to) filled.push_back({static_cast<uint32_t>(done), static_cast<uint32_t>(to), 0, 0});
-  };
-  size_t first = span_behind(input_, begin);
-  for (size_t i = first; i < input_.size(); ++i) {
-    fill(input_[i].begin);
-    filled.push_back(input_[i]);
-    done = input_[i].end;
+  const size_t first = span_behind(input_, begin);
+  InputSpans behind(&meter_);
+  for (size_t i = first; i < input_.size(); ++i) behind.push_back(input_[i]);
+  while (input_.size() > first) input_.pop_back();
+  meter_.work(behind.size());
+  auto done = static_cast<uint32_t>(begin);
+  for (const InputSpan& span : behind) {
+    mark({done, std::max(done, span.begin), 0, 0});
+    mark(span);
+    done = span.end;
   }
-  fill(text_.size());
-  meter_.work(filled.size());
-  // One that begins before stays: it is in `filled` then.
-  input_.resize(first, InputSpan{});
-  input_.insert(input_.end(), filled.begin(), filled.end());
+  mark({done, static_cast<uint32_t>(text_.size()), 0, 0});
 }
 
 Value TextWriter::take() {
@@ -128,7 +123,7 @@ Value TextWriter::take() {
 
 Rendered TextWriter::take_rendered() {
   Rendered rendered;
-  rendered.input.assign(input_.begin(), input_.end());
+  for (const InputSpan& span : input_) rendered.input.push_back(span);
   rendered.text = std::exchange(text_, {});
   rendered.work = meter_.used_work();
   return rendered;

@@ -165,6 +165,10 @@ View::View(Value of, What which) : Object(Kind::view), dict(std::move(of)), what
   depth = depth_with(dict.depth());
 }
 
+void append(List& to, const List& items, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) to.push_back(items[i]);
+}
+
 const char* type_name(const Value& value) {
   switch (value.kind()) {
     case Kind::missing:

@@ -191,6 +191,9 @@ struct Namespace : Object {
   Entries entries;
 };
 
+// Adds the items from `begin` to before `end`.
+void append(List& to, const List& items, size_t begin, size_t end);
+
 // Python's name of the type: "str", "dict".
 const char* type_name(const Value& value);
 

@@ -9,6 +9,7 @@
 #include "app/numbers.h"
 #include "app/text.h"
 #include "base/format.h"
+#include "base/parse_json.h"
 
 namespace sluice::cli {
 namespace {
@@ -19,35 +20,14 @@ constexpr size_t kMostStart = size_t{64} << 20;  // bytes of the first line
 constexpr size_t kMostLine = size_t{1} << 20;    // of each other
 constexpr size_t kMostPrompt = size_t{1} << 20;  // tokens, as of the longest context
 constexpr int64_t kMostVocab = int64_t{1} << 22;
-// Values of a line.
+// Of a line's JSON.
+constexpr size_t kDeepest = 16;
 constexpr size_t kMostStartParts = 2 * kMostPrompt + (size_t{1} << 17);
 constexpr size_t kMostParts = 8 * kMostRawLogits + 4096;
 
-// Whether the text may have more values than a trace's line, or nests them deeper: each takes much
-// more memory than text.
-bool is_large(std::string_view line, size_t most_parts) {
-  constexpr int kDeepest = 16;
-  int depth = 0;
-  size_t parts = 0;
-  bool text = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (text && c == '\\') ++i;
-    if (c == '"') text = !text;
-    if (text) continue;
-    const bool opens = c == '[' || c == '{';
-    parts += opens || c == ',' ? 1 : 0;
-    depth += opens ? 1 : c == ']' || c == '}' ? -1 : 0;
-    if (depth > kDeepest || parts > most_parts) return true;
-  }
-  return false;
-}
-
 Result<TraceJson> parsed(const std::string& line, size_t most_parts) {
-  if (is_large(line, most_parts))
-    return fail(Code::bad_file, "its JSON has more parts than a trace's");
+  SLUICE_TRY(check_json(line, {.depth = kDeepest, .parts = most_parts}));
   TraceJson value = TraceJson::parse(line, nullptr, false);
-  if (value.is_discarded()) return fail(Code::bad_file, "it is no JSON");
   if (!value.is_object()) return fail(Code::bad_file, "it is no JSON object");
   return value;
 }

@@ -6,8 +6,8 @@
 #include "app/diagnostics.h"
 #include "app/prompt.h"
 #include "base/format.h"
+#include "base/parse_json.h"
 #include "base/utf8.h"
-#include "chat/parse_json.h"
 #include "commands/text_vectors.h"
 
 namespace sluice::cli {
@@ -17,32 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kText = "text";
 constexpr std::string_view kTokens = "tokens";
-constexpr size_t kMostDepth = 64;  // of values in values: who reads and writes them may recurse
-
-// Finds where a text is no JSON, or nests too deep.
-class Checker final : public JsonReceiver {
- public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool negative_integer(int64_t) override { return true; }
-  bool integer(uint64_t) override { return true; }
-  bool number(double) override { return true; }
-  bool string(std::string) override { return true; }
-  bool start_object() override { return start(); }
-  bool key(std::string) override { return true; }
-  bool end_object() override { return end(); }
-  bool start_array() override { return start(); }
-  bool end_array() override { return end(); }
-  bool too_deep() const { return depth_ > kMostDepth; }
-
- private:
-  bool start() { return ++depth_ <= kMostDepth; }
-  bool end() {
-    --depth_;
-    return true;
-  }
-  size_t depth_ = 0;
-};
+constexpr JsonLimits kStimuliLimits = {.parts = 8'000'000, .names = 1000};
 
 // "line 3, column 7", both from 1; columns are bytes.
 std::string place_of(std::string_view text, size_t at) {
@@ -74,14 +49,9 @@ Result<Stimulus> stimulus_of(Json value, std::string name) {
 }
 
 Result<std::vector<Stimulus>> of_json(std::string_view text) {
-  Checker checker;
   size_t at = 0;
-  if (!parse_json(text, checker, &at))
-    return fail(Code::bad_file,
-                checker.too_deep()
-                    ? concat("it has values in more than ", kMostDepth, " others at ")
-                    : std::string("it is no JSON at "),
-                place_of(text, at));
+  if (const Status sound = check_json(text, kStimuliLimits, &at); !sound)
+    return fail(Code::bad_file, sound.error().message, " at ", place_of(text, at));
   Json list = Json::parse(text, nullptr, false);
   if (!list.is_array())
     return fail(Code::bad_file,

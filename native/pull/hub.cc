@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/parse_json.h"
 #include "pull/text.h"
 
 namespace sluice::pull {
@@ -103,10 +104,11 @@ std::string list_url(const std::string& hub, const Address& of) {
 }
 
 Result<std::vector<HubFile>> read_list(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Status sound = check_json(text);
+  const Json json = sound ? Json::parse(text, nullptr, false) : Json();
   if (!json.is_array()) {
     return fail(Code::download_failed, "the hub's list of files is not what was expected (",
-                printable(text), ")");
+                sound ? "" : sound.error().message + ": ", printable(text), ")");
   }
   std::vector<HubFile> files;
   for (const Json& entry : json) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/parse_json.h"
 #include "base/xxh64.h"
 #include "pull/text.h"
 
@@ -194,8 +195,9 @@ std::optional<Header> decode_header(std::span<const uint8_t> copy) {
   const auto meta_bytes = number_at<uint32_t>(copy, 12);
   if (meta_bytes > kMaxMeta || kMetaOffset + meta_bytes > copy.size()) return std::nullopt;
   if (number_at<uint64_t>(copy, 24) != header_hash(copy.data(), meta_bytes)) return std::nullopt;
-  const auto* const text = copy.data() + kMetaOffset;
-  Json json = Json::parse(text, text + meta_bytes, nullptr, false);
+  const std::string_view text(reinterpret_cast<const char*>(copy.data()) + kMetaOffset, meta_bytes);
+  if (!check_json(text)) return std::nullopt;
+  Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || !migrate(version, json)) return std::nullopt;
   auto meta = read_meta(std::move(json));
   if (!meta) return std::nullopt;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/parse_json.h"
 #include "pull/block_file.h"
 #include "pull/cache.h"
 #include "pull/http.h"
@@ -332,11 +333,13 @@ Result<Sources> choose_sources(const std::vector<HubFile>& files, const Address&
 
 Result<std::vector<std::string>> read_index(std::string_view text,
                                             const std::vector<HubFile>& files) {
-  const Json json = Json::parse(text, nullptr, false);
   const auto wrong = [](const auto&... parts) {
     return fail(Code::bad_file, kShardIndex, parts..., "; use another repository");
   };
-  if (!json.is_object()) return wrong(" is no JSON object");
+  const Status sound = check_json(text);
+  const Json json = sound ? Json::parse(text, nullptr, false) : Json();
+  if (!json.is_object())
+    return wrong(" is no JSON object", sound ? "" : ": " + sound.error().message);
   const auto map = json.find("weight_map");
   if (map == json.end() || !map->is_object() || map->empty())
     return wrong(" has no weight_map, which names the file of each tensor");

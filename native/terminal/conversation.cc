@@ -6,6 +6,7 @@
 
 #include "app/private_file.h"
 #include "base/format.h"
+#include "base/parse_json.h"
 
 namespace sluice::terminal {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxConversationBytes = size_t{64} << 20;
-constexpr size_t kMaxParts = 1'000'000;  // of its JSON: values, names, ends of lists and objects
 
 bool is_system(const Message& message) {
   return message.role == "system" || message.role == "developer";
@@ -111,13 +111,8 @@ std::string conversation_json(const Conversation& conversation) {
 }
 
 Result<Conversation> read_conversation(std::string_view text) {
-  // Small values take much more memory than text.
-  size_t parts = 0;
-  const auto few = [&](int, json::parse_event_t, const json&) { return ++parts <= kMaxParts; };
-  const json given = json::parse(text, few, false);
-  if (parts > kMaxParts)
-    return fail(Code::bad_file, "its JSON has more than ", kMaxParts, " parts");
-  if (given.is_discarded()) return fail(Code::bad_file, "it is no JSON");
+  SLUICE_TRY(check_json(text));
+  const json given = json::parse(text, nullptr, false);
   const bool object = given.is_object() && given.contains("messages");
   const json& list = object ? given["messages"] : given;
   if (!list.is_array())

@@ -227,6 +227,12 @@ describe('probe refuses', () => {
       3,
       /values in more than 64 others at line 1, column 8\d/,
     );
+    const names = Array.from({ length: 1001 }, (_, i) => `"${i}":0`).join(',');
+    refused(
+      of('names.json', `[{"text":"a","x":{${names}}}]`),
+      3,
+      /an object of it has more than 1000 names at line 1/,
+    );
     refused(of('none.json', '[]'), 3, /none\.json has no stimulus/);
     refused(of('none.txt', ''), 3, /none\.txt has no stimulus/);
     refused(

@@ -344,7 +344,7 @@ describe('replay', () => {
       [`${head}\n${' '.repeat(1 << 21)}\n`, /line 2: it is longer than/],
       [
         `${head}\n${JSON.stringify({ event: 'token', id: 1, x: Array(9000).fill(0) })}\n`,
-        /line 2: its JSON has more parts/,
+        /line 2: its JSON has more than 6144 parts/,
       ],
       [edit_token((v) => (v.id = 2048)), /line 3: its id is none of the vocabulary's, 0 to 2047/],
       [edit_token((v) => (v.id = 1.5)), /line 3: its id/],

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "files/hub_json.h"
 #include "files/vocabulary/sentencepiece.h"
 #include "make/gguf_builder.h"
 #include "make/vocabulary_files.h"
@@ -698,6 +699,25 @@ TEST(Vocabulary, ManyTokens) {
   const Status added = add_vocabulary(files, "llama", kTokens + 5, gguf, notes);
   ASSERT_TRUE(added) << added.error().message;
   EXPECT_EQ(gguf.find("tokenizer.ggml.tokens")->text(kTokens - 1), "t199999");
+}
+
+TEST(HubJson, DeepAndWideFilesAreRefused) {
+  const auto refused = [](const std::string& text, std::string_view why) {
+    for (const auto read : {read_hub_json, read_hub_list}) {
+      const auto got = read("x.json", text);
+      ASSERT_FALSE(got);
+      EXPECT_EQ(got.error().code, Code::bad_file);
+      EXPECT_NE(got.error().message.find(why), std::string::npos) << got.error().message;
+    }
+  };
+  const std::string deep(100'000, '[');
+  refused(deep, "x.json: it has values in more than 32 others");
+  refused(deep + std::string(deep.size(), ']'), "x.json: it has values in more than 32 others");
+  EXPECT_TRUE(read_hub_list("x.json", std::string(32, '[') + std::string(32, ']')));
+  std::string wide = "[0";
+  for (int i = 0; i < 4'000'000; ++i) wide += ",0";
+  refused(wide, "x.json: its JSON has more than 4000000 parts");
+  refused("[", "x.json: it is no JSON. Download it again");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "api/json.h"
-#include "chat/parse_json.h"
+#include "base/parse_json.h"
 #include "options/rows.h"
 
 namespace {

@@ -16,7 +16,8 @@ Result<std::string> render(std::string_view source, std::string_view context = "
                            const Limits& limits = {}, const RenderOptions& options = {}) {
   SLUICE_ASSIGN(const Template made, Template::parse(source, limits));
   SLUICE_ASSIGN(const Value values, value_from_json(context));
-  return made.render(values, options);
+  SLUICE_ASSIGN(Rendered rendered, made.render(values, options));
+  return std::move(rendered.text);
 }
 
 std::string shown(std::string_view source, std::string_view context = "{}") {
@@ -116,6 +117,12 @@ TEST(Jinja, Dates) {
   EXPECT_EQ(at(1735689599, 3600, "%Y-%m-%dT%I%p"), "2025-01-01T12AM");
   EXPECT_EQ(at(-1, 0, "%F %T"), "1969-12-31 23:59:59");
   EXPECT_EQ(at(0, 0, "%-d/%-m %e %% %"), "1/1  1 % %");
+  EXPECT_EQ(at(0, 0, "%q %-q %- %z%Z %f %-H"), "%q %q %  000000 0");
+  // Python's first and last day, and what is beyond them.
+  EXPECT_EQ(at(-62135596800, 0, "%Y %C %y %G %j %V %c"), "1 00 01 1 001 01 Mon Jan  1 00:00:00 1");
+  EXPECT_EQ(at(253402300799, 0, "%F %G-W%V %l %P"), "9999-12-31 9999-W52 11 pm");
+  EXPECT_EQ(at(-62135596800, -1, "%F"), "1970-01-01");
+  EXPECT_EQ(at(INT64_MAX, 1, "%F %s"), "1970-01-01 9223372036854775807");
 }
 
 TEST(Jinja, NewerThanDebiansJinja2) {
@@ -127,10 +134,10 @@ TEST(Jinja, ATemplateCanBeSharedByThreads) {
   const auto made = Template::parse("{% for i in range(200) %}{{ x ~ 'y' ~ i }}{% endfor %}");
   ASSERT_TRUE(made.has_value());
   const Value context = *value_from_json(R"({"x": "shared"})");
-  const std::string expected = *made->render(context);
+  const std::string expected = made->render(context)->text;
   std::vector<std::thread> threads;
   std::vector<std::string> texts(4);
-  for (std::string& text : texts) threads.emplace_back([&] { text = *made->render(context); });
+  for (std::string& text : texts) threads.emplace_back([&] { text = made->render(context)->text; });
   for (std::thread& thread : threads) thread.join();
   for (const std::string& text : texts) EXPECT_EQ(text, expected);
 }
@@ -143,6 +150,10 @@ TEST(Jinja, JsonIsChecked) {
   EXPECT_TRUE(value_from_json(repeated("[", 64) + repeated("]", 64)).has_value());
   EXPECT_EQ(value_from_json(repeated("[", 65) + repeated("]", 65)).error().message,
             "the JSON nests deeper than 64 levels");
+  const std::string most = "[" + repeated("0,", 999'998) + "0";
+  EXPECT_TRUE(value_from_json(most + "]").has_value());  // the list is one, too
+  EXPECT_EQ(value_from_json(most + ",0,0").error().message,
+            "the JSON has more than 1000000 values and names");
 }
 
 // --- hostile templates ---
@@ -186,7 +197,7 @@ TEST(HostileJinja, Recursion) {
 TEST(HostileJinja, DeepValues) {
   const std::string nest = "{% set ns = namespace(x=[]) %}{% for i in range(99999) %}";
   for (const char* step : {"[ns.x]", "(ns.x,)", "{'a': ns.x}", "ns.x|map('first')",
-                           "[ns.x]|reverse", "cycler(ns.x)", "{'a': ns.x}.items()"}) {
+                           "[ns.x]|reverse", "{'a': ns.x}.items()"}) {
     EXPECT_NE(error_of(nest + "{% set ns.x = " + step + " %}{% endfor %}").find("nests too deeply"),
               std::string::npos)
         << step;
@@ -247,7 +258,7 @@ TEST(HostileJinja, AValueThatGoesWhileItIsPrinted) {
 
 TEST(HostileJinja, Time) {
   Limits limits;
-  limits.max_steps = 100'000;
+  limits.max_work = 200'000;
   // Two lists that double at every level, so that they are small and a walk through them is long.
   const std::string all =
       "{% set r = range(99999) %}{% set ns = namespace(x=[0], y=[0]) %}"
@@ -262,16 +273,15 @@ TEST(HostileJinja, Time) {
            "{{ ns.x|tojson|length }}",
            "{{ [ns.x, ns.y]|sort }}",
            "{% for a in r %}{{ a in r }}{% endfor %}",
-           "{% set long = 'ab' * 999999 %}{% for a in r %}{{ long.isascii() }}{% endfor %}",
+           "{% set long = 'ab' * 999999 %}{% for a in r %}{{ long.isalpha() }}{% endfor %}",
            "{% set long = 'ab' * 999999 %}{{ [long] * 9999 == [long] * 9999 }}",
            "{{ ([('a' * 999999) ~ 'b'] * 9999)|sort|length }}",
            "{{ ('a' * 499999 ~ 'b') in 'a' * 999999 }}",
            "{{ ('a' * 999999).replace('a' * 499999 ~ 'b', '') }}",
            "{{ ('a' * 999999).strip('b' * 999999 ~ 'a') }}",
-           "{{ ('ü' * 299999)|wordwrap(1)|length }}",
        }) {
-    EXPECT_EQ(error_of(all + work, limits).substr(0, 49),
-              "line 1 of the template: it takes more than 100000")
+    EXPECT_EQ(error_of(all + work, limits).substr(0, 55),
+              "line 1 of the template: it takes more than 200000 units")
         << work;
   }
 }
@@ -289,19 +299,16 @@ TEST(HostileJinja, KeysAreChecked) {
 
 TEST(HostileJinja, Memory) {
   Limits limits;
-  limits.max_bytes = 4 << 20;
-  limits.max_output_bytes = 1 << 20;
+  limits.max_memory = 4 << 20;
   limits.max_items = 50'000;
   for (const char* work : {
            "{{ 'x' * 10000000000 }}",
            "{{ ('x' * 1000000) * 1000000 }}",
            "{{ [0] * 10000000000 }}",
            "{{ [0] * 1000000 }}",
-           "{{ 'x'.center(9999999999) }}",
            "{{ '%99999999999d' % 1 }}",
            "{{ '%*d' % (999999999, 1) }}",
            "{{ '{:999999999}'.format(1) }}",
-           "{{ 'x'.zfill(5000000000) }}",
            "{{ ('a' * 3000).replace('', 'b' * 3000) }}",
            "{{ (['a' * 9999] * 9999)|join }}",
            "{{ ('a\\n' * 99999)|indent(9999) }}",
@@ -312,7 +319,6 @@ TEST(HostileJinja, Memory) {
            "{{ ('\\n' * 99999).splitlines()|length }}",
            "{{ ('\\n' * 99999)|indent|length }}",
            "{{ range(99999)|list }}",
-           "{{ 'x'.ljust(9223372036854775807) }}",
            "{% set ns = namespace(s='x') %}{% for i in range(40) %}{% set ns.s = ns.s ~ ns.s %}{% "
            "endfor %}",
            "{% set ns = namespace(s='x') %}{% for i in range(40) %}{% set ns.s = ns.s + ns.s %}{% "
@@ -322,11 +328,8 @@ TEST(HostileJinja, Memory) {
            "{% for i in range(99999) %}{{ 'a long text that is written often' }}{% endfor %}",
            "{% set x %}{% for i in range(99999) %}{{ 'a long text that is written often' }}{% "
            "endfor %}{% endset %}",
-           "{{ [1]|batch(9999999999, 0)|list }}",
-           "{{ [1]|slice(9999999999)|list }}",
            "{% for i in range(99999) %}{% macro m() %}{% endmacro %}{% set x = namespace(a=m) %}{% "
            "endfor %}",
-           "{{ '\t' * 99999 }}{{ ('\t' * 99999).expandtabs(999999) }}",
            "{{ ('<' * 999999)|e|e|e|length }}",
            "{{ strftime_now('%c' * 999999) }}",
        }) {

@@ -264,7 +264,19 @@ TEST(Conversations, WrongJsonIsRefused) {
     EXPECT_EQ(read.error().code, Code::bad_file);
     EXPECT_NE(read.error().message.find(why), std::string::npos) << read.error().message;
   }
-  EXPECT_FALSE(read_conversation(std::string(100'000, '[')));
+}
+
+TEST(Conversations, DeepJsonIsRefused) {
+  const auto nested = [](size_t depth) {
+    return R"([{"role":"user","content":"a","x":)" + std::string(depth, '[') +
+           std::string(depth, ']') + "}]";
+  };
+  EXPECT_TRUE(read_conversation(nested(62)));
+  for (const std::string& text : {nested(63), nested(400'000), std::string(100'000, '[')}) {
+    const auto read = read_conversation(text);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().message, "it has values in more than 64 others");
+  }
 }
 
 TEST(Conversations, OfMillionsOfPartsAreRefused) {

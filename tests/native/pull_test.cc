@@ -180,6 +180,14 @@ TEST(PullHub, ReadsLists) {
   EXPECT_EQ((*list)[1].bytes, 0u);
   for (const char* text : {"", "{}", "<html>", "[1,", "\xff"})
     EXPECT_FALSE(read_list(text)) << text;
+  const auto deep = read_list(std::string(100'000, '['));
+  ASSERT_FALSE(deep);
+  EXPECT_NE(deep.error().message.find("it has values in more than 64 others"), std::string::npos);
+  std::string wide = "[0";
+  for (int i = 0; i < 1'000'000; ++i) wide += ",0";
+  const auto many = read_list(wide);  // not even complete
+  ASSERT_FALSE(many);
+  EXPECT_NE(many.error().message.find("its JSON has more than 1000000 parts"), std::string::npos);
   // Files of another repository are none of this one.
   for (const char* path : {"../../o/r/resolve/main/m.gguf", "a/../m.gguf", ".."})
     EXPECT_TRUE(read_list(concat(R"([{"type":"file","path":")", path, R"("}])"))->empty()) << path;
@@ -392,6 +400,12 @@ TEST(PullJournal, RefusesHostileMeta) {
     meta.erase(key);
     EXPECT_FALSE(decode_header(bytes_of(copy_of(meta.dump())))) << key;
   }
+  auto nested = good;
+  for (int depth = 1; depth <= 64; ++depth) {
+    EXPECT_TRUE(decode_header(bytes_of(copy_of(nested.dump())))) << depth;
+    nested["later"] = nlohmann::json::array({nested["later"]});
+  }
+  EXPECT_FALSE(decode_header(bytes_of(copy_of(nested.dump()))));
   for (const char* text : {"", "[]", "null", "{", "\xff", "{}"})
     EXPECT_FALSE(decode_header(bytes_of(copy_of(text)))) << text;
 }

@@ -112,6 +112,12 @@ TEST(Repository, ReadsAnIndexThatNamesItsOwnShards) {
                            R"({"weight_map":{"t":7}})", R"({"weight_map":{"t":null}})"}) {
     EXPECT_TRUE(index_of(json, names).starts_with("model.safetensors.index.json ")) << json;
   }
+  EXPECT_NE(index_of(R"({"weight_map":)" + std::string(100'000, '['), names)
+                .find("it has values in more than 64 others"),
+            std::string::npos);
+  std::string wide = R"({"weight_map":{"t":[0)";
+  for (int i = 0; i < 1'000'000; ++i) wide += ",0";
+  EXPECT_NE(index_of(wide, names).find("its JSON has more than 1000000 parts"), std::string::npos);
   for (const char* name :
        {"x/c.safetensors", "../a.safetensors", "/a.safetensors", "..", "", "d.bin",
         "a.safetensors\\u0000", "x\\\\a.safetensors", "C:a.safetensors"}) {

@@ -1,5 +1,6 @@
 // Tests of options: their JSON and their ranges.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <limits>
 #include <string>
@@ -82,6 +83,26 @@ TEST(LoadOptionsJson, RefusesWithTheReason) {
   const std::string deep = std::string(60000, '[') + std::string(60000, ']');
   EXPECT_NE(load_error(deep).find("an object, found array"), std::string::npos);
   EXPECT_NE(load_error(deep.substr(1)).find("not valid JSON"), std::string::npos);
+}
+
+// A page's stack is small: nothing that reads options may recurse into their values.
+TEST(GenerateOptionsJson, DeepValuesAreRefusedOnASmallStack) {
+  const auto refused = [](void*) -> void* {
+    const std::string deep = std::string(60000, '[') + std::string(60000, ']');
+    for (const char* name : {"stop", "maxTokens", "logitBias", "none"}) {
+      const auto options =
+          generate_options_from_json("{\"" + std::string(name) + "\":" + deep + "}");
+      EXPECT_EQ(options.error().code, Code::invalid_argument) << name;
+    }
+    return nullptr;
+  };
+  pthread_attr_t small;
+  ASSERT_EQ(pthread_attr_init(&small), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&small, size_t{1} << 20), 0);
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, &small, refused, nullptr), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&small);
 }
 
 TEST(LoadOptionsJson, TheLastOfOneNameCounts) {

@@ -1,16 +1,18 @@
-#include "chat/parse_json.h"
+#include "base/parse_json.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "base/decimal.h"
+#include "base/format.h"
 #include "base/utf8.h"
 
 namespace sluice {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_json_digit(char c) { return c >= '0' && c <= '9'; }
 
 class Parser {
  public:
@@ -100,8 +102,8 @@ class Parser {
   }
 
   bool digits() {
-    if (!is_digit(next())) return false;
-    while (is_digit(peek())) ++at_;
+    if (!is_json_digit(next())) return false;
+    while (is_json_digit(peek())) ++at_;
     return true;
   }
 
@@ -110,10 +112,10 @@ class Parser {
     const size_t begin = at_ - 1;
     const bool negative = c == '-';
     if (negative) c = next();
-    if (!is_digit(c)) return false;
+    if (!is_json_digit(c)) return false;
     uint64_t size = static_cast<uint64_t>(c - '0');
     bool whole = true;
-    while (c != '0' && is_digit(peek())) {
+    while (c != '0' && is_json_digit(peek())) {
       whole = !__builtin_mul_overflow(size, uint64_t{10}, &size) &&
               !__builtin_add_overflow(size, static_cast<uint64_t>(peek() - '0'), &size) && whole;
       ++at_;
@@ -142,8 +144,8 @@ class Parser {
     code = 0;
     for (int i = 0; i < 4; ++i) {
       const char c = next(), letter = static_cast<char>(c | 0x20);
-      if (!is_digit(c) && (letter < 'a' || letter > 'f')) return false;
-      code = code << 4 | static_cast<uint32_t>(is_digit(c) ? c - '0' : letter - 'a' + 10);
+      if (!is_json_digit(c) && (letter < 'a' || letter > 'f')) return false;
+      code = code << 4 | static_cast<uint32_t>(is_json_digit(c) ? c - '0' : letter - 'a' + 10);
     }
     return true;
   }
@@ -183,6 +185,48 @@ class Parser {
   std::string open_;  // the ends of the objects and arrays that are not complete
 };
 
+class JsonCounter final : public JsonReceiver {
+ public:
+  explicit JsonCounter(const JsonLimits& limits) : limits_(limits) {}
+
+  bool null() override { return part(); }
+  bool boolean(bool) override { return part(); }
+  bool negative_integer(int64_t) override { return part(); }
+  bool integer(uint64_t) override { return part(); }
+  bool number(double) override { return part(); }
+  bool string(std::string) override { return part(); }
+  bool start_object() override { return start(); }
+  bool key(std::string) override { return ++names_.back() <= limits_.names && part(); }
+  bool end_object() override { return end(); }
+  bool start_array() override { return start(); }
+  bool end_array() override { return end(); }
+
+  // What is beyond its limit; only if parse_json() failed.
+  std::string problem() const {
+    if (names_.size() > limits_.depth)
+      return concat("it has values in more than ", limits_.depth, " others");
+    if (!names_.empty() && names_.back() > limits_.names)
+      return concat("an object of it has more than ", limits_.names, " names");
+    if (parts_ > limits_.parts) return concat("its JSON has more than ", limits_.parts, " parts");
+    return "it is no JSON";
+  }
+
+ private:
+  bool part() { return ++parts_ <= limits_.parts; }
+  bool start() {
+    names_.push_back(0);
+    return names_.size() <= limits_.depth && part();
+  }
+  bool end() {
+    names_.pop_back();
+    return part();
+  }
+
+  const JsonLimits& limits_;
+  size_t parts_ = 0;
+  std::vector<size_t> names_;  // so far, of each list or object that is not complete
+};
+
 }  // namespace
 
 bool parse_json(std::string_view text, JsonReceiver& receiver, size_t* error_at) {
@@ -190,6 +234,12 @@ bool parse_json(std::string_view text, JsonReceiver& receiver, size_t* error_at)
   const bool valid = parser.run();
   if (!valid && error_at != nullptr) *error_at = parser.at();
   return valid;
+}
+
+Status check_json(std::string_view text, const JsonLimits& limits, size_t* error_at) {
+  JsonCounter counter(limits);
+  if (parse_json(text, counter, error_at)) return {};
+  return fail(Code::bad_file, counter.problem());
 }
 
 }  // namespace sluice

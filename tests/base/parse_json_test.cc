@@ -1,5 +1,5 @@
 // parse_json() against nlohmann-json's parser: the same finds, in the same order.
-#include "chat/parse_json.h"
+#include "base/parse_json.h"
 
 #include <gtest/gtest.h>
 
@@ -159,6 +159,46 @@ TEST(ParseJson, TellsWhereAndNestsDeep) {
   const std::string deep(1'000'000, '[');
   EXPECT_FALSE(parse_json(deep, finds, &at));
   EXPECT_TRUE(parse_json(deep + std::string(deep.size(), ']'), finds));
+}
+
+std::string checked(const std::string& text, const JsonLimits& limits = {}, size_t* at = nullptr) {
+  const Status sound = check_json(text, limits, at);
+  return sound ? "" : sound.error().message;
+}
+
+std::string times(size_t n, const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < n; ++i) out += text;
+  return out;
+}
+
+TEST(CheckJson, EndsWhereALimitIsPassed) {
+  size_t at = 0;
+  EXPECT_EQ(checked(times(1'000'000, "["), {}, &at), "it has values in more than 64 others");
+  EXPECT_EQ(at, 65u);
+  EXPECT_EQ(checked(times(1'000'000, "{\"a\":"), {.depth = 3}, &at),
+            "it has values in more than 3 others");
+  EXPECT_EQ(at, 16u);
+  EXPECT_EQ(checked("[" + times(1'000'000, "0,"), {.parts = 10}, &at),
+            "its JSON has more than 10 parts");
+  EXPECT_LE(at, 22u);
+  EXPECT_EQ(checked("[" + times(1'000'000, "{},"), {.parts = 10}, &at),
+            "its JSON has more than 10 parts");
+  EXPECT_LE(at, 22u);
+  EXPECT_EQ(checked("{" + times(1'000'000, "\"a\":0,"), {.names = 5}, &at),
+            "an object of it has more than 5 names");
+  EXPECT_LE(at, 37u);
+  EXPECT_EQ(checked("{\"a\": }", {}, &at), "it is no JSON");
+  EXPECT_EQ(at, 7u);
+}
+
+TEST(CheckJson, TakesWhatIsWithinTheLimits) {
+  EXPECT_EQ(checked(times(64, "[") + times(64, "]")), "");
+  EXPECT_EQ(checked("[" + times(1000, "[[]],") + "0]", {.depth = 3}), "");
+  EXPECT_EQ(checked("[1,2,3,4,{\"a\":5}]", {.parts = 10}), "");
+  EXPECT_NE(checked("[1,2,3,4,{\"a\":5}]", {.parts = 9}), "");
+  EXPECT_EQ(checked(R"([{"a":0,"b":{"a":0,"b":0}},{"a":0,"b":0}])", {.names = 2}), "");
+  EXPECT_NE(checked(R"([{"a":0,"b":{"a":0,"b":0},"c":0}])", {.names = 2}), "");
 }
 
 }  // namespace
