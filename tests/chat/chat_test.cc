@@ -361,7 +361,7 @@ TEST(ChatTokens, TheTextThatIsGoneOnWithIsText) {
             Ids{256} + bytes_of_text("a <|im_end|>"));
 }
 
-TEST(ChatTokens, EncodingFindsNoTokensInInput) {
+TEST(ChatTokens, EncodingFindsNoControlTokensInInput) {
   const Rig rig({"<a>", "<b>"}, {});
   const std::string text = "<a><b><a>x<b>";
   for (const size_t slice : {size_t{1}, size_t{4}, size_t{1000}}) {

@@ -56,8 +56,8 @@ std::string text_of(const Tokenizer& tokenizer, const std::vector<TokenId>& ids)
   return text;
 }
 
-// No control token has a byte that comes from the request.
-void check_control(const Tokenizer& tokenizer, const ChatPrompt& prompt) {
+// No guarded token has a byte that comes from the request.
+void check_guarded(const Tokenizer& tokenizer, const ChatPrompt& prompt) {
   size_t at = 0;
   auto span = prompt.input.begin();
   for (const TokenId id : prompt.tokens) {
@@ -65,7 +65,7 @@ void check_control(const Tokenizer& tokenizer, const ChatPrompt& prompt) {
     const size_t end = at + (piece.empty() ? tokenizer.raw_token(id) : piece).size();
     while (span != prompt.input.end() && span->end <= at) ++span;
     const bool input = span != prompt.input.end() && span->begin < end;
-    require(!input || !piece.empty());
+    require(!input || !tokenizer.is_guarded(id));
     at = end;
   }
 }
@@ -119,7 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const ChatPrompt& prompt = made->prompt;
   require(text_of(tokenizer, prompt.tokens) == prompt.text);
   require(room == 0 || prompt.tokens.size() <= room);
-  check_control(tokenizer, prompt);
+  check_guarded(tokenizer, prompt);
   require(utf8_sanitize(prompt.text) == prompt.text);
   const std::vector<TokenId> reply = tokenizer.encode(texts[2], true);
   require(text_of(tokenizer, reuse_tokens(tokenizer, reply, prompt.tokens)) == prompt.text);

@@ -1,5 +1,6 @@
 // Fuzzes tokenizers. With sound vocabularies any bytes are encoded and decoded to the same bytes,
-// whole and as a stream. Any vocabulary is safe to build and to use.
+// whole and as a stream. Any vocabulary is safe to build and to use. No guarded token stands where
+// a byte of the text comes from input.
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -70,7 +71,7 @@ std::string byte_token(uint32_t byte) {
   return {'<', '0', 'x', kHex[byte >> 4], kHex[byte & 15], '>'};
 }
 
-// A vocabulary of all bytes, some merges, overlapping user-defined tokens and a control token.
+// A vocabulary of all bytes, some merges, overlapping user-defined and control tokens.
 Tokenizer sound(Kind kind, std::string_view pre) {
   const bool coded = kind == Kind::bytes;
   std::vector<std::string> tokens;
@@ -96,7 +97,8 @@ Tokenizer sound(Kind kind, std::string_view pre) {
   for (const std::string& text : {"aa", "aaaa", "th"}) add(text, 1, -3);
   for (const std::string& text : {space + space, space + "a", space + "th"}) add(text, 1, -2);
   for (const std::string_view text : {"<<", "<<a", "a<b", "\n\n", "  "}) add(text, 4);
-  add("<s>", 3);
+  for (const std::string_view text : {"<|im_start|>", "<s>"}) add(text, 4);  // guarded names
+  for (const std::string_view text : {"<a>", "<<a>", "b<<"}) add(text, 3);
   const std::vector<std::string> merges = {"a a",   "t h",        space + " " + space,
                                            "aa aa", space + " a", space + " th"};
   auto tokenizer = Tokenizer::from_gguf(header(
@@ -142,7 +144,50 @@ void use_words(const Tokenizer& tokenizer, std::string_view text) {
   require(tokenizer.encode(texts) == twice);
 }
 
+// Some spans of the text, which its bytes choose.
+std::vector<TextSpan> spans_of(std::string_view text) {
+  std::vector<TextSpan> spans;
+  for (size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<uint8_t>(text[at]);
+    const size_t begin = at + byte % 8;
+    const size_t end = std::min<size_t>(begin + byte / 8 % 16, text.size());
+    if (begin >= text.size()) break;
+    spans.push_back({begin, end});
+    at = end + 1 + byte / 128;
+  }
+  return spans;
+}
+
+// `keeps_bytes`: the ids have all bytes of the text.
+void use_input(const Tokenizer& tokenizer, std::string_view text, bool keeps_bytes) {
+  const auto guarded = [&](TokenId id) { return tokenizer.is_guarded(id); };
+  const std::vector<TokenId> none = tokenizer.encode(text, true, {{0, text.size()}});
+  require(std::ranges::none_of(none, guarded));
+  const std::vector<TextSpan> spans = spans_of(text);
+  const std::vector<TokenId> ids = tokenizer.encode(text, true, spans);
+  Encoding in_slices(tokenizer, text, true, 5, spans);
+  while (in_slices.step()) require(in_slices.bytes_left() <= text.size());
+  require(in_slices.take() == ids && in_slices.bytes_left() == 0);
+  if (!keeps_bytes) return;
+  size_t at = 0;
+  bool after_special = true;
+  for (const TokenId id : ids) {
+    const std::string_view raw = tokenizer.raw_token(id);
+    const size_t size = tokenizer.text_of(id, after_special).size();
+    if (!guarded(id)) {
+      at += size;
+      continue;
+    }
+    require(text.substr(at).starts_with(raw));
+    for (const TextSpan& span : spans)
+      require(span.begin == span.end || span.end <= at || span.begin >= at + raw.size());
+    at += raw.size();
+  }
+  require(at == text.size());
+}
+
 void use(const Tokenizer& tokenizer, std::string_view text, bool comes_back) {
+  use_input(tokenizer, text, comes_back);
   for (const bool parse_special : {false, true}) {
     const std::vector<TokenId> ids = tokenizer.encode(text, parse_special);
     Encoding in_slices(tokenizer, text, parse_special, 5);

@@ -8,5 +8,8 @@ namespace sluice {
 
 // Bytes allocated by operator new since the program began, including those freed again.
 size_t allocated_bytes();
+// The most bytes that were allocated at one time since the last reset, beyond those at the reset.
+void reset_peak_bytes();
+size_t peak_bytes();
 
 }  // namespace sluice
