@@ -144,6 +144,7 @@ Result<FittedPrompt> fit_prompt(TemplateUse& used, const PromptEncoder& encoder,
   SLUICE_ASSIGN(
       const Choice choice,
       choose_turns(encoder, places_of(turns, input.messages(), whole.shown), whole.shown, most));
+  whole = FittedPrompt();  // its memory
   // The first one does, unless a template writes more when there is less.
   size_t turn = choice.fewer;
   for (size_t more = 1;; more *= 2) {

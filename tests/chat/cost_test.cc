@@ -12,11 +12,12 @@ constexpr const char* kPlainTurns =
     "{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}";
 constexpr std::string_view kShort = R"([{"role": "user", "content": "Hi"}])";
 
-std::string conversation(size_t turns, size_t bytes) {
+// `growing`: each turn is longer than the one before.
+std::string conversation(size_t turns, size_t bytes, bool growing = false) {
   std::string json = R"([{"role": "system", "content": "S"})";
   std::string text;
-  while (text.size() < bytes) text += "xxxx ";
   for (size_t i = 0; i < turns; ++i) {
+    while (text.size() < (growing ? bytes * i / turns : bytes)) text += "xxxx ";
     json += concat(R"(,{"role": "user", "content": ")", i, text, R"("})");
     if (i + 1 < turns) json += concat(R"(,{"role": "assistant", "content": ")", text, R"("})");
   }
@@ -184,7 +185,7 @@ TEST(ChatCost, TextsThatAreShownTwiceAreNoObstacle) {
   const Rig rig(
       concat("{{ messages[-1].content }};{{ tools }};", kPlainTurns, "{{ messages[1].content }}"));
   const std::string chat =
-      concat(R"({"messages": )", conversation(40, 100), R"(, "tools": ["t"]})");
+      concat(R"({"messages": )", conversation(40, 200, true), R"(, "tools": ["t"]})");
   ChatRequest request;
   request.messages = chat;
   request.most_tokens = 3000;
