@@ -182,8 +182,7 @@ bool Interpreter::eval_arguments(const Expr& expr, Scope* scope, Arguments& argu
         return false;
       }
       if (find(arguments.named, entry.first.as_text(), meter) != nullptr) {
-        fail("got multiple values for keyword argument '", printable(entry.first.as_text(), 100),
-             "'");
+        fail("got multiple values for keyword argument '$'", entry.first.as_text());
         return false;
       }
       arguments.named.push_back(entry);
@@ -252,7 +251,7 @@ Value Interpreter::call(const Value& callee, Arguments& arguments) {
 Value Interpreter::call_filter(std::string_view name, const Value& input, Arguments& arguments) {
   meter.work(4);
   const Builtin* filter = find_filter(name);
-  if (filter == nullptr) return fail("No filter named '", printable(name, 100), "'.");
+  if (filter == nullptr) return fail("No filter named '$'.", name);
   if (!bind(arguments, name, filter->parameters, filter->required)) return {};
   return filter->run(*this, input, arguments);
 }
@@ -260,7 +259,7 @@ Value Interpreter::call_filter(std::string_view name, const Value& input, Argume
 Value Interpreter::call_test(std::string_view name, const Value& input, Arguments& arguments) {
   meter.work(4);
   const Builtin* test = find_test(name);
-  if (test == nullptr) return fail("No test named '", printable(name, 100), "'.");
+  if (test == nullptr) return fail("No test named '$'.", name);
   if (!bind(arguments, name, test->parameters, test->required)) return {};
   return test->run(*this, input, arguments);
 }
@@ -281,20 +280,21 @@ bool Interpreter::bind(Arguments& arguments, std::string_view function, std::str
     if (n >= arguments.list.size()) arguments.list.emplace_back();
     if (named == arguments.named.end() || !by_name) continue;
     if (!arguments.list[n].is_missing()) {
-      fail(function, "() got multiple values for argument '", parameter, "'");
+      fail("$() got multiple values for argument '$'", function, parameter);
       return false;
     }
     arguments.list[n] = std::move(named->second);
     arguments.named.erase(named);
   }
   if (!arguments.named.empty()) {
-    fail(function, "() got an unexpected keyword argument '",
-         printable(arguments.named[0].first.as_text(), 100), "'");
+    fail("$() got an unexpected keyword argument '$'", function,
+         arguments.named[0].first.as_text());
   } else if (arguments.list.size() > n) {
-    fail(function, "() takes at most ", n, " argument(s), ", arguments.list.size(), " given");
+    fail("$() takes at most $ argument(s)", function, std::to_string(n));
   }
   for (size_t i = 0; i < required && !failed_; ++i) {
-    if (arguments.list[i].is_missing()) fail(function, "() misses its argument ", i + 1);
+    if (arguments.list[i].is_missing())
+      fail("$() misses its argument $", function, std::to_string(i + 1));
   }
   return !failed_;
 }

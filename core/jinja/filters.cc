@@ -318,7 +318,7 @@ Value tojson_filter(Interpreter& run, const Value& self, Arguments& arguments) {
       style.indent = arguments[1].as_text();
     } else {
       const int64_t width = run.integer_of(arguments[1], 0);
-      if (width > kWidest) return run.fail("an indent of ", width, " is too wide");
+      if (width > kWidest) return run.fail("an indent of $ is too wide", width);
       style.indent.assign(static_cast<size_t>(std::max<int64_t>(width, 0)), ' ');
     }
   }

@@ -92,7 +92,7 @@ class Fields {
   void number(const Value& value, const Spec& spec) {
     const bool as_float = value.is(Kind::number) || is_one_of(spec.type, kFloatTypes);
     if (spec.type != '\0' && !is_one_of(spec.type, as_float ? kFloatTypes : "dxXob")) {
-      run_.fail("unknown format code '", printable({&spec.type, 1}), "' for ",
+      run_.fail("unknown format code '$' for $", {&spec.type, 1},
                 as_float ? "a float" : "an integer");
       return;
     }
@@ -197,8 +197,7 @@ class PercentFormat : Fields {
     const std::string_view key = rest.substr(1, close - 1);
     rest.remove_prefix(close + 1);
     const Value* found = find(values_.entries(), key, run_.meter);
-    if (found == nullptr)
-      return run_.fail("the format's key '", printable(key, 100), "' is missing");
+    if (found == nullptr) return run_.fail("the format's key '$' is missing", key);
     return *found;
   }
 
@@ -236,7 +235,7 @@ class PercentFormat : Fields {
       return;
     }
     if (!is_one_of(spec.type, "diuxXoeEfFgG")) {
-      run_.fail("unsupported format character '", printable({&spec.type, 1}), "'");
+      run_.fail("unsupported format character '$'", {&spec.type, 1});
       return;
     }
     if (!value.is_number()) {
@@ -308,13 +307,14 @@ class BraceFormat : Fields {
     if (digit_count < name.size()) {
       const Value* found = find(arguments_.named, name, run_.meter);
       if (found != nullptr) return *found;
-      return run_.fail("the format's key '", printable(name, 100), "' is missing");
+      return run_.fail("the format's key '$' is missing", name);
     }
     const bool automatic = name.empty();
     const auto index = static_cast<size_t>(automatic ? automatic_++ : digits(name));
     if (!run_.ok() || index < arguments_.list.size())
       return run_.ok() ? arguments_.list[index] : Value();
-    return run_.fail("Replacement index ", index, " out of range for positional args tuple");
+    return run_.fail("Replacement index $ out of range for positional args tuple",
+                     static_cast<int64_t>(index));
   }
 
   void write(const Value& given, std::string_view rest) {

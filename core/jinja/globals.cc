@@ -22,7 +22,7 @@ Value make_range(Interpreter& run, const Value&, Arguments& arguments) {
   const Value made = run.adopt(range, sizeof(Range));
   for (const Value& argument : arguments.list) range->input |= argument.from_input();
   if (range->length > kMaxRange) {
-    return run.fail("Range too big. The sandbox blocks ranges larger than ", kMaxRange, ".");
+    return run.fail("Range too big. The sandbox blocks ranges larger than $.", kMaxRange);
   }
   return made;
 }
@@ -30,7 +30,7 @@ Value make_range(Interpreter& run, const Value&, Arguments& arguments) {
 // What Python's dict(...) makes of its arguments.
 bool read_entries(Interpreter& run, Arguments& arguments, Entries& entries) {
   if (arguments.list.size() > 1) {
-    run.fail("dict expected at most 1 argument, got ", arguments.list.size());
+    run.fail("dict expected at most 1 argument");
     return false;
   }
   if (!arguments.list.empty() && arguments.list[0].is(Kind::dict)) {
@@ -73,7 +73,7 @@ Value raise_exception(Interpreter& run, const Value&, Arguments& arguments) {
   constexpr size_t kMostShown = 2000;
   const Value message = run.str(arguments[0]);
   if (message.is_missing()) return {};
-  return run.fail("raise_exception: ", message.as_text().substr(0, kMostShown));
+  return run.fail("raise_exception: $", message.as_text().substr(0, kMostShown));
 }
 
 Value strftime_now(Interpreter& run, const Value&, Arguments& arguments) {
@@ -141,15 +141,15 @@ Value is_same(Interpreter& run, const Value& self, Arguments& arguments) {
 }
 
 // Whether the text has letters with a case, and all of them have this one.
-Value has_case(Interpreter& run, const Value& self, Arguments& none, const char* method) {
+Value method_case(Interpreter& run, const Value& self, Arguments& none, const char* method) {
   const Value text = run.str(self);
   return text.is_missing() ? text : run.call(run.attribute(text, method), none);
 }
 Value is_lower_text(Interpreter& run, const Value& self, Arguments& none) {
-  return has_case(run, self, none, "islower");
+  return method_case(run, self, none, "islower");
 }
 Value is_upper_text(Interpreter& run, const Value& self, Arguments& none) {
-  return has_case(run, self, none, "isupper");
+  return method_case(run, self, none, "isupper");
 }
 
 Value is_equal(Interpreter& run, const Value& self, Arguments& arguments) {

@@ -6,6 +6,25 @@
 #include "jinja/parser.h"
 
 namespace sluice::jinja {
+namespace {
+
+constexpr size_t kMostShown = 2000;  // bytes of a text in a message
+
+// The pattern with the texts in place of its two "$".
+std::string filled(const char* pattern, std::string_view first, std::string_view second) {
+  std::string out;
+  for (; *pattern != '\0'; ++pattern) {
+    if (*pattern != '$') {
+      out += *pattern;
+      continue;
+    }
+    out += first;
+    first = second;
+  }
+  return out;
+}
+
+}  // namespace
 
 Interpreter::Interpreter(const Program& of, const Limits& within, const Value& context,
                          const RenderOptions& with)
@@ -43,30 +62,30 @@ Result<Rendered> Interpreter::run() {
   } else {
     run_body(program.body, nullptr);
   }
+  Rendered rendered = result.take_rendered();
   ok();
   if (meter.end() == Meter::End::stopped) return sluice::fail(Code::aborted, error_);
   if (failed_) return std::unexpected(template_error(line_, error_));
-  return result.take_rendered();
+  return rendered;
 }
 
 // --- errors and limits ---
 
-Value Interpreter::fail_with(std::initializer_list<detail::Part> parts) {
+Value Interpreter::fail(const char* pattern, std::string_view first, std::string_view second) {
   if (!failed_) {
     failed_ = true;
-    error_ = detail::concat(parts);
+    error_ = filled(pattern, first.substr(0, kMostShown), second.substr(0, kMostShown));
   }
   return {};
 }
 
-Value Interpreter::fail(const char* message) { return fail_with({detail::Part(message)}); }
+Value Interpreter::fail(const char* pattern, int64_t number) {
+  return fail(pattern, std::to_string(number));
+}
 
 Value Interpreter::refuse(const Value& value, const char* pattern) {
-  if (value.is(Kind::undefined)) return fail(value.as<Undefined>().message.c_str());
-  const std::string_view all = pattern;
-  const size_t place = all.find('$');
-  if (place == std::string_view::npos) return fail(pattern);
-  return fail(all.substr(0, place), type_name(value), all.substr(place + 1));
+  if (value.is(Kind::undefined)) return fail("$", value.as<Undefined>().message);
+  return fail(pattern, type_name(value));
 }
 
 bool Interpreter::ok() {
@@ -75,10 +94,10 @@ bool Interpreter::ok() {
     case Meter::End::none:
       return true;
     case Meter::End::work:
-      fail("it takes more than ", meter.max_work(), " units of work");
+      fail("it takes more than $ units of work", static_cast<int64_t>(meter.max_work()));
       break;
     case Meter::End::memory:
-      fail("it takes more than ", human_bytes(meter.max_memory()), " of memory");
+      fail("it takes more than $ of memory", human_bytes(meter.max_memory()));
       break;
     case Meter::End::stopped:
       fail("the template was interrupted");
@@ -117,22 +136,19 @@ Value Interpreter::part(const Value& of, std::string_view part) {
 }
 
 Value Interpreter::list(List items) {
-  if (items.size() > limits.max_items)
-    return fail("a list has more than ", limits.max_items, " items");
+  if (items.size() > limits.max_items) return too_many();
   meter.work(items.size());  // for the depth
   return adopt(new Sequence(Kind::list, std::move(items)), sizeof(Sequence));
 }
 
 Value Interpreter::tuple(List items) {
-  if (items.size() > limits.max_items)
-    return fail("a tuple has more than ", limits.max_items, " items");
+  if (items.size() > limits.max_items) return too_many();
   meter.work(items.size());
   return adopt(new Sequence(Kind::tuple, std::move(items)), sizeof(Sequence));
 }
 
 Value Interpreter::dict(Entries entries) {
-  if (entries.size() > limits.max_items)
-    return fail("a dict has more than ", limits.max_items, " items");
+  if (entries.size() > limits.max_items) return too_many();
   meter.work(entries.size());
   for (const Entry& entry : entries) {
     if (!is_hashable(entry.first)) return refuse(entry.first, "unhashable type: '$'");
@@ -147,9 +163,13 @@ Value Interpreter::iterator(List items) {
   return adopt(new Iterator(std::move(items)), sizeof(Iterator), depth);
 }
 
-Value Interpreter::undefined(std::string message) {
-  const size_t bytes = sizeof(Undefined) + message.size();
-  return adopt(new Undefined(std::move(message)), bytes);
+Value Interpreter::too_many() {
+  return fail("a list has more than $ items", static_cast<int64_t>(limits.max_items));
+}
+
+Value Interpreter::undefined(const char* pattern, std::string_view first, std::string_view second) {
+  auto* const made = new Undefined(filled(pattern, printable(first), printable(second)));
+  return adopt(made, sizeof(Undefined) + made->message.size());
 }
 
 bool Iterator::next(Interpreter&, Value& item) {
@@ -222,7 +242,7 @@ Value Interpreter::load(Symbol symbol, const Scope* scope) {
   }
   meter.work(2);
   if (const int function = find_function(name); function >= 0) return Value::function(function);
-  return undefined(concat("'", printable(name, 100), "' is undefined"));
+  return undefined("'$' is undefined", name);
 }
 
 // --- the public face ---

@@ -104,11 +104,10 @@ class Interpreter {
   Result<Rendered> run();
 
   // --- errors and limits ---
-  template <typename... Parts>
-  [[gnu::always_inline]] Value fail(const Parts&... parts) {
-    return fail_with({detail::Part(parts)...});
-  }
-  Value fail(const char* message);
+  // "$" in the pattern stands for the texts, in turn.
+  Value fail(const char* pattern, std::string_view first = {}, std::string_view second = {});
+  Value fail(const char* pattern, int64_t number);
+  Value too_many();  // items in a list
   // "$" in the pattern stands for the name of the value's type. An undefined value fails with its
   // own message.
   Value refuse(const Value& value, const char* pattern);
@@ -127,7 +126,8 @@ class Interpreter {
   Value tuple(List items);
   Value dict(Entries entries);
   Value iterator(List items);
-  Value undefined(std::string message);
+  // A value that isn't there; the pattern as for fail() tells what is missing.
+  Value undefined(const char* pattern, std::string_view first = {}, std::string_view second = {});
   // A new object, with the depth of what it holds.
   Value adopt(Object* object, size_t bytes, size_t inner_depth = 0);
 
@@ -211,8 +211,6 @@ class Interpreter {
   Value eval_call(const Expr& expr, Scope* scope, const Value* caller);
   Value eval_filter(const Expr& expr, Scope* scope, const Value* input);
   bool eval_arguments(const Expr& expr, Scope* scope, Arguments& arguments);
-
-  Value fail_with(std::initializer_list<detail::Part> parts);
 
   // Where the text goes that is written: to the result, or to what captures it.
   struct Capture;

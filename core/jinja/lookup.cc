@@ -55,8 +55,8 @@ Value macro_member(Interpreter& run, const Macro& macro, std::string_view name) 
 Value member(Interpreter& run, const Value& object, std::string_view name) {
   if (name.starts_with("__") || changes_value(object, name)) {
     if (object.is(Kind::dict) && !name.ends_with("__") && name.starts_with("__")) return {};
-    return run.undefined(concat("access to attribute '", printable(name, 100), "' of '",
-                                type_name(object), "' object is unsafe."));
+    return run.undefined("access to attribute '$' of '$' object is unsafe.", name,
+                         type_name(object));
   }
   Value found;
   switch (object.kind()) {
@@ -110,8 +110,7 @@ Value Interpreter::attribute(const Value& object, std::string_view name) {
   if (object.is(Kind::dict)) {
     if (const Value* value = find(object.entries(), name, meter)) return *value;
   }
-  return undefined(
-      concat("'", described(object), "' has no attribute '", printable(name, 100), "'"));
+  return undefined("'$' has no attribute '$'", described(object), name);
 }
 
 Value Interpreter::item(const Value& object, const Value& index) {
@@ -124,7 +123,8 @@ Value Interpreter::item(const Value& object, const Value& index) {
     const int64_t at = place(index.as_integer(), length);
     if (at >= 0 && object.is_sequence()) return object.items()[static_cast<size_t>(at)];
     if (at >= 0 && object.is(Kind::range))
-      return Value::integer(object.as<Range>().at(at)).marked(object.as<Range>().input);
+      return Value::integer(object.as<Range>().at(at))
+          .marked(object.as<Range>().input || index.from_input());
     if (at >= 0 && object.is_text()) {
       const auto i = static_cast<size_t>(at);
       const size_t chars = object.as<Text>().chars;
@@ -136,7 +136,7 @@ Value Interpreter::item(const Value& object, const Value& index) {
     Value found = member(*this, object, index.as_text());
     if (!found.is_missing() || !ok()) return found;
   }
-  return undefined(concat(described(object), " has no element ", shown(index)));
+  return undefined("$ has no element $", described(object), shown(index));
 }
 
 Value Interpreter::slice(const Value& object, const Value& begin, const Value& end,
@@ -172,7 +172,7 @@ Value Interpreter::slice(const Value& object, const Value& begin, const Value& e
         __builtin_add_overflow(range.at(places.at(places.length - 1)), stride > 0 ? 1 : -1, &past);
     if (too_large) return fail("a part of a range does not fit into 64 bits");
     auto* const made = new Range(range.at(from), past, stride);
-    made->input = range.input;
+    made->input = range.input || begin.from_input() || end.from_input() || by.from_input();
     return adopt(made, sizeof(Range));
   }
   if (object.is_text()) {
@@ -265,7 +265,7 @@ bool Interpreter::collect(const Value& value, List& items) {
   Value item;
   while (ok() && cursor.next(*this, item)) {
     items.push_back(item);
-    if (items.size() > limits.max_items) fail("a list has more than ", limits.max_items, " items");
+    if (items.size() > limits.max_items) too_many();
   }
   return ok();
 }

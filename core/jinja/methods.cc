@@ -139,8 +139,8 @@ Value affix_method(Interpreter& run, const Value& self, Arguments& arguments, bo
   for (size_t i = 0; i < n && run.ok(); ++i) {
     const Value& choice = several ? arguments[0].items()[i] : arguments[0];
     if (!choice.is_text()) {
-      return run.fail(end ? "endswith" : "startswith",
-                      " first arg must be str or a tuple of str, not ", type_name(choice));
+      return run.fail("$ first arg must be str or a tuple of str, not $",
+                      end ? "endswith" : "startswith", type_name(choice));
     }
     run.meter.pass(choice.as_text().size());
     if (valid && (end ? part.ends_with(choice.as_text()) : part.starts_with(choice.as_text()))) {
@@ -204,7 +204,8 @@ Value join_method(Interpreter& run, const Value& self, Arguments& arguments) {
   Value item;
   for (size_t i = 0; run.ok() && cursor.next(run, item); ++i) {
     if (!item.is_text()) {
-      return run.fail("sequence item ", i, ": expected str instance, ", type_name(item), " found");
+      return run.fail("sequence item $: expected str instance, $ found", std::to_string(i),
+                      type_name(item));
     }
     if (i > 0) out.copy(self.as<Text>());
     out.copy(item.as<Text>());
@@ -225,7 +226,8 @@ Value partition(Interpreter& run, const Value& self, Arguments& arguments, bool 
   const Value none = run.own("");
   List parts = run.new_list();
   if (at != std::string_view::npos) {
-    parts = {run.part(self, text.substr(0, at)), arguments[0],
+    // The separator too is what stands in the text, not the argument.
+    parts = {run.part(self, text.substr(0, at)), run.part(self, text.substr(at, by->text.size())),
              run.part(self, text.substr(at + by->text.size()))};
   } else if (right) {
     parts = {none, none, self};
@@ -288,7 +290,7 @@ Value index_in(Interpreter& run, const Value& self, Arguments& arguments) {
   for (size_t i = 0; i < items.size() && run.ok(); ++i) {
     if (run.same(items[i], arguments[0])) return Value::integer(static_cast<int64_t>(i));
   }
-  return run.fail(run.shown(arguments[0]), " is not in the ", type_name(self));
+  return run.fail("$ is not in the $", run.shown(arguments[0]), type_name(self));
 }
 
 Value count_in(Interpreter& run, const Value& self, Arguments& arguments) {

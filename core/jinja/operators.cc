@@ -73,7 +73,7 @@ Value integers(Interpreter& run, LexemeType op, int64_t a, int64_t b) {
       result = op == LexemeType::mod ? rest + (down ? b : 0) : a / b - (down ? 1 : 0);
     }
   }
-  if (too_large) return run.fail("the result of ", sign_of(op), " does not fit into 64 bits");
+  if (too_large) return run.fail("the result of $ does not fit into 64 bits", sign_of(op));
   return Value::integer(result);
 }
 
@@ -125,7 +125,7 @@ Value repeat(Interpreter& run, const Value& value, int64_t times) {
   }
   const List& items = value.items();
   if (!items.empty() && n > run.limits.max_items / items.size()) {
-    return run.fail("a list has more than ", run.limits.max_items, " items");
+    return run.too_many();
   }
   List out = run.new_list();
   for (uint64_t i = 0; i < n && !items.empty(); ++i) append(out, items, 0, items.size());
@@ -177,8 +177,7 @@ Value Interpreter::binary(LexemeType op, const Value& a, const Value& b) {
   if (op == LexemeType::add && a.is_text()) {
     return refuse(b, "can only concatenate str (not \"$\") to str");
   }
-  return fail("unsupported operand type(s) for ", sign_of(op), ": '", type_name(a), "' and '",
-              type_name(b), "'");
+  return fail("unsupported operand type(s): '$' and '$'", type_name(a), type_name(b));
 }
 
 Value Interpreter::negative(const Value& value) {
@@ -213,7 +212,7 @@ int Interpreter::order(const Value& a, const Value& b) {
   } else if (b.is(Kind::undefined)) {
     refuse(b, "");
   } else {
-    fail("'<' not supported between instances of '", type_name(a), "' and '", type_name(b), "'");
+    fail("'<' not supported between instances of '$' and '$'", type_name(a), type_name(b));
   }
   return 0;
 }

@@ -190,9 +190,10 @@ void Interpreter::assign(const Expr& target, const Value& value, Scope* scope) {
   List items = new_list();
   if (!collect(value, items)) return;
   const size_t n = target.operands.size();
-  if (items.size() > n) fail("too many values to unpack (expected ", n, ")");
+  if (items.size() > n) fail("too many values to unpack (expected $)", static_cast<int64_t>(n));
   if (items.size() < n)
-    fail("not enough values to unpack (expected ", n, ", got ", items.size(), ")");
+    fail("not enough values to unpack (expected $, got $)", std::to_string(n),
+         std::to_string(items.size()));
   for (size_t i = 0; i < n && !failed_; ++i) assign(*target.operands[i], items[i], scope);
 }
 
@@ -220,10 +221,9 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
     has_caller |= symbol == program.caller;
     Value value = i < arguments.list.size() ? arguments.list[i] : take(symbol);
     if (value.is_missing()) {
-      value = undefined(
-          stmt.parameters[i].fallback == nullptr
-              ? concat("parameter '", program.names[symbol].as_text(), "' was not provided")
-              : concat("'", program.names[symbol].as_text(), "' is undefined"));
+      value = undefined(stmt.parameters[i].fallback == nullptr ? "parameter '$' was not provided"
+                                                               : "'$' is undefined",
+                        program.names[symbol].as_text());
       if (stmt.parameters[i].fallback != nullptr) absent.push_back(static_cast<Symbol>(i));
     }
     scope->names.emplace_back(symbol, std::move(value));
@@ -235,15 +235,14 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
   if (stmt.takes_kwargs) {
     scope->set(program.kwargs, dict(std::move(arguments.named)));
   } else if (!arguments.named.empty()) {
-    fail("macro '", name, "' takes no keyword argument '",
-         printable(arguments.named[0].first.as_text(), 100), "'");
+    fail("macro '$' takes no keyword argument '$'", name, arguments.named[0].first.as_text());
   }
   if (stmt.takes_varargs) {
     List rest = new_list();
     append(rest, arguments.list, n, arguments.list.size());
     scope->set(program.varargs, tuple(std::move(rest)));
   } else if (arguments.list.size() > n) {
-    fail("macro '", name, "' takes not more than ", n, " argument(s)");
+    fail("macro '$' takes not more than $ argument(s)", name, std::to_string(n));
   }
   for (const Symbol i : absent) {
     if (!ok()) break;

@@ -277,6 +277,7 @@ void escape_html(TextWriter& to, const Text& text) {
   constexpr std::string_view kSigns = "&<>\"'";
   constexpr const char* kEntities[] = {"&amp;", "&lt;", "&gt;", "&#34;", "&#39;"};
   const std::string_view all = text.text;
+  to.meter().work(all.size() / 8);
   for (size_t at = 0; at < all.size() && !to.meter().spent();) {
     const size_t sign = std::min(all.find_first_of(kSigns, at), all.size());
     to.copy(text, all.substr(at, sign - at));

@@ -69,7 +69,7 @@ Value indent_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   Value indent = arguments.has(0) ? arguments[0] : Value::integer(4);
   if (!indent.is_text()) {
     const int64_t width = run.integer_of(indent, 4);
-    if (width > 10'000) return run.fail("an indent of ", width, " is too wide");
+    if (width > 10'000) return run.fail("an indent of $ is too wide", width);
     indent = run.own(std::string(static_cast<size_t>(std::max<int64_t>(width, 0)), ' '));
   }
   if (!run.ok()) return {};
@@ -103,8 +103,8 @@ Value truncate_filter(Interpreter& run, const Value& self, Arguments& arguments)
   const int64_t leeway = arguments.some(3) ? run.integer_of(arguments[3], 5) : 5;
   if (!run.ok()) return {};
   const int64_t end_chars = length_of(end);
-  if (length < end_chars) return run.fail("expected length >= ", end_chars, ", got ", length);
-  if (leeway < 0) return run.fail("expected leeway >= 0, got ", leeway);
+  if (length < end_chars) return run.fail("expected length >= $", end_chars);
+  if (leeway < 0) return run.fail("expected leeway >= 0, got $", leeway);
   const int64_t chars = length_of(self);
   if (chars < 0) return run.refuse(self, "object of type '$' has no len()");
   if (chars <= length || chars - length <= leeway) return self;

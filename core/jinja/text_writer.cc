@@ -1,6 +1,7 @@
 #include "jinja/text_writer.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace sluice::jinja {
 namespace {
@@ -44,6 +45,13 @@ void TextWriter::mark(InputSpan span, bool loose) {
       return;
     }
   }
+  if (input_.size() == input_.capacity()) {
+    // What grows is there twice for a moment. Without the room for it the text comes to nothing.
+    const size_t capacity = std::max<size_t>(2 * input_.capacity(), 1);
+    if (!meter_.has_room(capacity * sizeof(InputSpan))) return;
+    input_.reserve(capacity);
+  }
+  meter_.work(1);
   input_.push_back(span);
 }
 
@@ -65,6 +73,7 @@ void TextWriter::copy(const Text& from, std::string_view part) {
   if (from.input.empty() || part.empty()) return;
   const auto begin = static_cast<size_t>(part.data() - from.text.data());
   const size_t end = begin + part.size();
+  meter_.work(std::bit_width(from.input.size()));
   for (size_t i = span_behind(from.input, begin); i < from.input.size(); ++i) {
     const InputSpan& span = from.input[i];
     if (span.begin >= end) break;
@@ -81,8 +90,11 @@ void TextWriter::change(std::string_view text, const Text& from, size_t at) {
   const auto begin = static_cast<uint32_t>(text_.size());
   text_ += text;
   if (from.input.empty()) return;
-  if (changed_ != &from || (hint_ > 0 && from.input[hint_ - 1].end > at)) {
+  // Another text may stand where the last one was, so only what its spans say counts.
+  const bool known = changed_ == &from && hint_ <= from.input.size();
+  if (!known || (hint_ > 0 && from.input[hint_ - 1].end > at)) {
     changed_ = &from;
+    meter_.work(std::bit_width(from.input.size()));
     hint_ = span_behind(from.input, at);
   }
   while (hint_ < from.input.size() && from.input[hint_].end <= at) ++hint_;
@@ -95,7 +107,10 @@ void TextWriter::change(std::string_view text, const Text& from, size_t at) {
 
 void TextWriter::mark_input(size_t begin) {
   const size_t first = span_behind(input_, begin);
+  const size_t n = input_.size() - first;
+  if (!meter_.has_room(n * sizeof(InputSpan))) return;
   InputSpans behind(&meter_);
+  behind.reserve(n);
   for (size_t i = first; i < input_.size(); ++i) behind.push_back(input_[i]);
   while (input_.size() > first) input_.pop_back();
   meter_.work(behind.size());
@@ -112,7 +127,7 @@ Value TextWriter::take() {
   if (meter_.spent()) return {};
   meter_.pass(text_.size());
   auto* const made = new Text(std::move(text_), std::move(input_));
-  made->charge(&meter_, taken_);
+  made->charge(&meter_, sizeof(Text) + taken_);
   meter_.give_back(taken_);
   taken_ = 0;
   text_ = {};
@@ -123,6 +138,8 @@ Value TextWriter::take() {
 
 Rendered TextWriter::take_rendered() {
   Rendered rendered;
+  if (!meter_.has_room(input_.size() * sizeof(InputSpan))) return rendered;
+  rendered.input.reserve(input_.size());
   for (const InputSpan& span : input_) rendered.input.push_back(span);
   rendered.text = std::exchange(text_, {});
   rendered.work = meter_.used_work();

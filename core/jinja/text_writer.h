@@ -46,6 +46,7 @@ class TextWriter {
 
   // The text as a value of its own; this is empty afterwards. Missing if the meter is spent.
   Value take();
+  // The same for the result. Look at the meter afterwards: the spans are copied.
   Rendered take_rendered();
 
  private:

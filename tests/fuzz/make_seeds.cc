@@ -1,6 +1,6 @@
 // make_seeds DIR: writes the fuzz targets' first inputs into DIR/fuzz_chat, DIR/fuzz_files,
-// DIR/fuzz_gguf, DIR/fuzz_jinja, DIR/fuzz_json, DIR/fuzz_pull, DIR/fuzz_session and
-// DIR/fuzz_tokenizer.
+// DIR/fuzz_gguf, DIR/fuzz_jinja, DIR/fuzz_json, DIR/fuzz_pull, DIR/fuzz_session,
+// DIR/fuzz_template_tokens and DIR/fuzz_tokenizer.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +9,7 @@
 #include <iterator>
 #include <vector>
 
+#include "choices.h"
 #include "files/importance.h"
 #include "make/blocks.h"
 #include "make/gguf_builder.h"
@@ -346,6 +347,12 @@ int main(int argc, char** argv) {
             finish_session(engine->session()));
     write_session("computed");
     write_session("version1-", true);
+  }
+
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const std::vector<uint8_t> bytes = bytes_of_seed(seed, 1200);
+    write(folder / "fuzz_template_tokens", std::to_string(seed),
+          {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
 
   const fs::path text = folder / "fuzz_tokenizer";
