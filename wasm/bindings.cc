@@ -224,7 +224,7 @@ class EngineHandle : private PackedKeeper {
   // `chat_template`: "" for the file's own. The time is that of strftime_now.
   std::string apply_template(const std::string& messages, const std::string& kwargs,
                              const std::string& chat_template, bool adapt_contents, bool tokens,
-                             double now, int32_t utc_offset_seconds) const {
+                             double now, int32_t utc_offset_seconds) {
     if (!has_tokenizer()) return header_missing();
     ChatRequest request;
     request.messages = messages;
@@ -233,7 +233,8 @@ class EngineHandle : private PackedKeeper {
     request.adapt_contents = adapt_contents;
     request.encode = tokens;
     request.time = {static_cast<int64_t>(to_u64(now)), utc_offset_seconds};
-    const auto prompt = apply_chat_template({&engine_->header(), &engine_->tokenizer()}, request);
+    request.context = engine_->context_size();
+    const auto prompt = apply_chat_template(chat_model(), request);
     return prompt ? chat_prompt_json(*prompt, tokens) : error_json(prompt.error());
   }
 
@@ -257,7 +258,9 @@ class EngineHandle : private PackedKeeper {
   std::string token_text_of(TokenId id) const { return token_text(tokenizer(), id); }
 
   std::string stats() const { return stats_json(engine_ ? engine_->stats() : Stats{}); }
-  Engine& engine() const { return *engine_; }  // only once has_tokenizer()
+  // Only once has_tokenizer(), as the next.
+  Engine& engine() const { return *engine_; }
+  ChatModel chat_model() { return {&engine_->header(), &engine_->tokenizer(), &learned_}; }
 
  private:
   void keep(uint64_t offset, std::span<const uint8_t> bytes) override {
@@ -274,6 +277,7 @@ class EngineHandle : private PackedKeeper {
   }
 
   std::unique_ptr<Engine> engine_;
+  TemplateCache learned_;
   LoadOptions options_;
   Access access_ = Access::sequential;
   std::vector<double> packed_;  // three numbers for each chunk that the last filled() has packed
@@ -284,7 +288,8 @@ class SessionHandle;
 // What a reply follows. The engine must be has_tokenizer() and outlive this.
 class PromptHandle {
  public:
-  explicit PromptHandle(const EngineHandle& engine) : engine_(&engine.engine()) {}
+  explicit PromptHandle(EngineHandle& engine)
+      : engine_(&engine.engine()), model_(engine.chat_model()) {}
 
   // `thinking`: 0 off, 1 on, -1 as the template likes. The others as for apply_template().
   std::string open_chat(const std::string& messages, const std::string& kwargs,
@@ -299,7 +304,8 @@ class PromptHandle {
     request.most_tokens = most_tokens;
     if (thinking >= 0) request.thinking = thinking == 1;
     request.time = {static_cast<int64_t>(to_u64(now)), utc_offset_seconds};
-    auto reply = make_reply_prompt({&engine_->header(), &engine_->tokenizer()}, request);
+    request.context = engine_->context_size() - 1;
+    auto reply = make_reply_prompt(model_, request);
     if (!reply) return error_json(reply.error());
     reply_ = std::move(*reply);
     return reply_prompt_json(reply_);
@@ -336,6 +342,7 @@ class PromptHandle {
 
  private:
   const Engine* engine_;
+  ChatModel model_;
   ReplyPrompt reply_;
   std::chrono::steady_clock::time_point asked_;
 };
@@ -712,7 +719,7 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("tokenText", &EngineHandle::token_text_of)
       .function("stats", &EngineHandle::stats);
   emscripten::class_<PromptHandle>("Prompt")
-      .constructor<const EngineHandle&>()
+      .constructor<EngineHandle&>()
       .function("openChat", &PromptHandle::open_chat)
       .function("openText", &PromptHandle::open_text)
       .function("openIds", &PromptHandle::open_ids)

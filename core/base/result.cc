@@ -64,8 +64,8 @@ std::string_view note_code_name(NoteCode code) {
       return "content_parts_joined";
     case NoteCode::content_parts_unknown:
       return "content_parts_unknown";
-    case NoteCode::special_token_in_message:
-      return "special_token_in_message";
+    case NoteCode::unknown_role:
+      return "unknown_role";
   }
   return "";
 }
@@ -75,6 +75,7 @@ std::string_view note_audience(NoteCode code) {
     case NoteCode::tools_left_out:
     case NoteCode::content_parts_joined:
     case NoteCode::content_parts_unknown:
+    case NoteCode::unknown_role:
       return "developer";
     default:
       return "user";

@@ -41,7 +41,8 @@ std::string_view code_name(Code code);
 //                                    that would do; absent if none would). Where a session gets too
 //                                    little: bytes more, and its tokens
 //   storage_full       neededBytes, availableBytes, directory
-//   context_full       tokens (of the input, at least), room (the most that would do)
+//   context_full       tokens (of the input, at least, or about if it is far too long), room (the
+//                      most that would do)
 //   invalid_argument   directory, where an output can't be written
 //   unsupported_model  architecture, tokenizer, tensor, or key and value
 //   unsupported_type   tensor, type
@@ -79,11 +80,11 @@ enum class NoteCode {
   // Of the machine
   fewer_threads,  // than asked for [threads, asked]
   // Of a chat
-  no_chat_template,          // the one of a family is used, which is a guess [family]
-  tools_left_out,            // the built-in template knows none [family]
-  content_parts_joined,      // the template knows only text
-  content_parts_unknown,     // likewise, but the parts are given as they are
-  special_token_in_message,  // a message contains a special token's name, which counts as the token
+  no_chat_template,       // the one of a family is used, which is a guess [family]
+  tools_left_out,         // the built-in template knows none [family]
+  content_parts_joined,   // the template knows only text
+  content_parts_unknown,  // likewise, but the parts are given as they are
+  unknown_role,           // one that is in no list: its token stays text [role, token]
 };
 
 // The name of a code as users and JSON see it: "fewer_threads", ...

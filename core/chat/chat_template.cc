@@ -5,8 +5,9 @@
 
 #include "chat/contents.h"
 #include "chat/fit.h"
-#include "chat/literal.h"
+#include "chat/prompt.h"
 #include "chat/rendered_chat.h"
+#include "chat/roles.h"
 
 namespace sluice {
 namespace {
@@ -42,64 +43,43 @@ void add_special_tokens(const ChatModel& model, ChatInput& input) {
   add("pad_token", token_text(model, "tokenizer.ggml.padding_token_id", kNoToken));
 }
 
-// The ids, with the prefix that the file asks for, which the template may have written as well.
-std::vector<TokenId> encode(const Tokenizer& tokenizer, std::string_view text,
-                            std::vector<TextSpan> literal) {
-  std::vector<TokenId> ids = tokenizer.encode(text, true, std::move(literal));
-  if (const TokenId bos = tokenizer.bos(); bos != kNoToken) {
-    const auto other = std::ranges::find_if(ids, [bos](TokenId id) { return id != bos; });
-    if (other - ids.begin() > 1) ids.erase(ids.begin() + 1, other);
-  }
-  return tokenizer.with_prefix(std::move(ids));
-}
-
-// Its text and tokens, of all messages.
-Result<ChatPrompt> make_prompt(const Tokenizer* tokenizer, const jinja::Template& made,
-                               const jinja::RenderOptions& time, const ChatInput& input) {
-  ChatPrompt prompt;
-  SLUICE_ASSIGN(prompt.text, made.render(jinja::Value::dict(input.context), time));
-  std::vector<TextSpan> literal;
-  if (tokenizer != nullptr)
-    literal = literal_spans(*tokenizer, made, time, input, prompt.text, prompt.warnings);
-  if (input.continues) {
-    SLUICE_ASSIGN(const std::string_view text, final_text(input));
-    SLUICE_ASSIGN(const size_t end, end_of_final_text(prompt.text, text));
-    prompt.text.resize(end);
-    std::erase_if(literal, [end](const TextSpan& span) { return span.begin >= end; });
-    if (!literal.empty()) literal.back().end = std::min(literal.back().end, end);
-  }
-  if (tokenizer != nullptr) prompt.tokens = encode(*tokenizer, prompt.text, std::move(literal));
-  return prompt;
-}
-
 }  // namespace
 
 Result<RenderedChat> render_chat(const ChatModel& model, const ChatRequest& request) {
   SLUICE_ASSIGN(ChatInput input, read_chat_input(request.messages, request.kwargs));
   SLUICE_ASSIGN(ChosenTemplate chosen,
                 choose_template(model, request.chat_template, input.has_tools));
-  SLUICE_ASSIGN(jinja::Template made, jinja::Template::parse(chosen.text));
-  Notes warnings = chosen.warnings;
   add_special_tokens(model, input);
   if (request.thinking) {
     for (const char* name : {"enable_thinking", "thinking"})
       input.set_default(name, jinja::Value::boolean(*request.thinking));
   }
-  if (request.adapt_contents) {
-    SLUICE_TRY(adapt_contents(made, request.time, input, warnings));
-  } else {
-    check_contents(made, request.time, input, warnings);
-  }
-
-  const Tokenizer* tokenizer = request.encode ? model.tokenizer : nullptr;
-  SLUICE_ASSIGN(
-      ChatPrompt prompt,
-      fit_prompt(input, tokenizer != nullptr ? request.most_tokens : 0, [&](const ChatInput& some) {
-        return make_prompt(tokenizer, made, request.time, some);
-      }));
-  prompt.warnings.insert(prompt.warnings.begin(), warnings.begin(), warnings.end());
+  SLUICE_ASSIGN(TemplateUse used,
+                TemplateUse::begin(model.cache, chosen.text, input, request.time));
+  ChatPrompt prompt;
   prompt.source = chosen.source;
-  return RenderedChat{std::move(prompt), std::move(chosen), std::move(made), std::move(input)};
+  prompt.warnings = chosen.warnings;
+  SLUICE_TRY(request.adapt_contents ? adapt_contents(used, input, prompt.warnings)
+                                    : check_contents(used, input, prompt.warnings));
+
+  FittedPrompt made;
+  if (request.encode && model.tokenizer != nullptr) {
+    const bool drop = request.most_tokens > 0;
+    size_t most = drop ? request.most_tokens : request.context;
+    if (request.context > 0) most = std::min(most, request.context);
+    SLUICE_ASSIGN(made,
+                  fit_prompt(used, {*model.tokenizer, request.time.stopped}, input, {most, drop}));
+    check_roles(*model.tokenizer, input, made.shown.text, made.shown.input, prompt.warnings);
+  } else {
+    SLUICE_ASSIGN(made.shown, render_prompt(used, input));
+  }
+  prompt.input = spans_within(made.shown.input, 0, made.shown.text.size());
+  prompt.text = std::move(made.shown.text);
+  prompt.tokens = std::move(made.tokens.ids);
+  prompt.dropped_messages = made.dropped_messages;
+  prompt.renderings = used.renderings();
+  return RenderedChat{std::move(prompt), made.shown.final_begin, std::move(chosen),
+                      std::move(used)};
 }
 
 Result<ChatPrompt> apply_chat_template(const ChatModel& model, const ChatRequest& request) {

@@ -2,6 +2,7 @@
 // does it, and the tokens of the text.
 #pragma once  // face
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,11 +15,21 @@
 
 namespace sluice {
 
+struct LearnedTemplate;
+
+// Remembers what was learned of the last templates by trial, so that the next prompts need no
+// trials. For one thread.
+class TemplateCache {
+  friend class TemplateUse;
+  std::vector<std::shared_ptr<LearnedTemplate>> last_;
+};
+
 // Whose template and special tokens are used. Without a header the template must be given, without
-// a tokenizer there are no tokens.
+// a tokenizer there are no tokens. For several prompts give a cache.
 struct ChatModel {
   const Gguf* header = nullptr;
   const Tokenizer* tokenizer = nullptr;
+  TemplateCache* cache = nullptr;
 };
 
 struct ChatRequest {
@@ -44,21 +55,28 @@ struct ChatRequest {
   // user's message and all up to the next one. The last turn and the system's messages at the
   // beginning stay. Some more turns go than must, so that the next prompts begin in the same way.
   size_t most_tokens = 0;
+  // The most tokens that can ever fit; 0: any number. A prompt that has more is not encoded to its
+  // end.
+  size_t context = 0;
   jinja::RenderOptions time;
 };
 
 struct ChatPrompt {
   std::string text;
-  // With BOS if the file asks for it; never twice. Special tokens that messages and tools contain
-  // as text stay text.
+  // The bytes of `text` that come from the request, in order; all others are the template's.
+  std::vector<TextSpan> input;
+  // With BOS if the file asks for it; never twice. Control tokens are the template's own: what the
+  // request spells, alone or together with the template, stays text.
   std::vector<TokenId> tokens;
   std::string source;  // of the template: "given", "tokenizer.chat_template", "built in: chatml"
   Notes warnings;
   size_t dropped_messages = 0;
+  size_t renderings = 0;  // of the template, trials included
 };
 
 // Fails with invalid_argument if the request is wrong or the template fails; then it says the line.
-// With context_full if the last turn alone has more than `most_tokens`.
+// With context_full if the prompt has more tokens than `context`, or the last turn alone more than
+// `most_tokens`. With aborted if `time` says so.
 Result<ChatPrompt> apply_chat_template(const ChatModel& model, const ChatRequest& request);
 
 }  // namespace sluice

@@ -1,11 +1,12 @@
 #include "chat/input.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "base/format.h"
 #include "chat/json.h"
-#include "jinja/text.h"
+#include "chat/roles.h"
 
 namespace sluice {
 namespace {
@@ -45,12 +46,12 @@ std::string place(size_t index, std::string_view member) {
   return concat("messages[", index, "]", member);
 }
 
-Result<Value> read_json(std::string_view json, std::string_view name) {
+Result<Value> read_json(std::string_view json, std::string_view name, uint32_t& fields) {
   if (json.size() > kMaxBytes) {
     return fail(Code::invalid_argument, name, " have ", human_bytes(json.size()),
                 " of JSON; expected at most ", human_bytes(kMaxBytes));
   }
-  auto value = value_from_json(json);
+  auto value = value_from_json(json, fields);
   if (!value) return fail(value.error().code, name, ": ", value.error().message);
   return value;
 }
@@ -76,7 +77,7 @@ Status check_messages(const Value* messages) {
                  "messages like {\"role\": \"user\", \"content\": \"..\"}, or an object that has "
                  "such a list as \"messages\"");
   }
-  const std::vector<Value>& list = messages->items();
+  const jinja::List& list = messages->items();
   if (list.size() > kMaxMessages) {
     return fail(Code::invalid_argument, "there are ", list.size(), " messages; expected at most ",
                 kMaxMessages);
@@ -95,6 +96,15 @@ Status check_messages(const Value* messages) {
     if (content != nullptr) SLUICE_TRY(check_content(*content, i));
   }
   return {};
+}
+
+// The object with this value of a member that it has.
+Value with_member(const Value& object, std::string_view name, Value value) {
+  jinja::Entries entries = object.entries();
+  const auto at = std::ranges::find_if(
+      entries, [name](const Entry& entry) { return entry.first.as_text() == name; });
+  if (at != entries.end()) at->second = std::move(value);
+  return Value::dict(std::move(entries));
 }
 
 // Takes continue_final_message out of the context.
@@ -130,7 +140,7 @@ Status read_continuation(ChatInput& input) {
 
 }  // namespace
 
-const std::vector<Value>& ChatInput::messages() const { return find(context, "messages")->items(); }
+const jinja::List& ChatInput::messages() const { return find(context, "messages")->items(); }
 
 void ChatInput::set(std::string_view name, Value value) {
   for (Entry& entry : context) {
@@ -145,22 +155,37 @@ void ChatInput::set_default(std::string_view name, Value value) {
   if (find(context, name) == nullptr) set(name, std::move(value));
 }
 
+Status ChatInput::change_messages(std::string_view member, const Change& change) {
+  jinja::List changed = messages();
+  for (size_t i = 0; i < changed.size(); ++i) {
+    const Value* old = find(changed[i].entries(), member);
+    if (old == nullptr) continue;
+    SLUICE_ASSIGN(Value value, change(*old, i));
+    if (!value.is_missing()) changed[i] = with_member(changed[i], member, std::move(value));
+  }
+  set("messages", Value::list(std::move(changed)));
+  return {};
+}
+
 Result<ChatInput> read_chat_input(std::string_view messages, std::string_view kwargs) {
-  SLUICE_ASSIGN(Value given, read_json(messages, "the messages"));
   ChatInput input;
+  SLUICE_ASSIGN(Value given, read_json(messages, "the messages", input.fields));
   if (given.is(Kind::dict)) {
     input.context = given.entries();
   } else {
     input.set("messages", std::move(given));
   }
   if (!kwargs.empty()) {
-    SLUICE_ASSIGN(const Value more, read_json(kwargs, "the kwargs"));
+    SLUICE_ASSIGN(const Value more, read_json(kwargs, "the kwargs", input.fields));
     if (!more.is(Kind::dict)) {
       return wrong("the kwargs' JSON", &more, "an object like {\"enable_thinking\": false}");
     }
     for (const Entry& entry : more.entries()) input.set(entry.first.as_text(), entry.second);
   }
   SLUICE_TRY(check_messages(find(input.context, "messages")));
+  SLUICE_TRY(input.change_messages("role", [](const Value& role, size_t) -> Result<Value> {
+    return is_known_role(role.as_text()) ? Value::text(std::string(role.as_text())) : Value();
+  }));
   SLUICE_TRY(read_continuation(input));
   input.set_default("add_generation_prompt", Value::boolean(!input.continues));
   // transformers always gives these two.
@@ -174,32 +199,60 @@ Result<ChatInput> read_chat_input(std::string_view messages, std::string_view kw
   return input;
 }
 
-Result<std::string_view> final_text(const ChatInput& input) {
+const Value& role_of(const Value& message) { return *find(message.entries(), "role"); }
+
+uint32_t first_field(const Value& text) {
+  const jinja::InputSpans& spans = text.as<jinja::Text>().input;
+  return spans.empty() ? 0 : spans.front().field;
+}
+
+const Value* text_of_part(const Value& part) {
+  const Value* text = part.is_text() ? &part : find(part.entries(), "text");
+  return text != nullptr && text->is_text() ? text : nullptr;
+}
+
+Result<Value> final_text(const ChatInput& input) {
   const Value* content = find(input.messages().back().entries(), "content");
-  if (content != nullptr && content->is_text()) return content->as_text();
+  if (content != nullptr && content->is_text()) return *content;
   if (content != nullptr && content->is(Kind::list)) {
     for (size_t i = content->items().size(); i-- > 0;) {
-      const Value& part = content->items()[i];
-      if (part.is_text()) return part.as_text();
-      const Value* text = find(part.entries(), "text");
-      if (text != nullptr && text->is_text()) return text->as_text();
+      const Value* text = text_of_part(content->items()[i]);
+      if (text != nullptr) return *text;
     }
   }
   return fail(Code::invalid_argument,
               "continue_final_message goes on with the last message, but that has no text");
 }
 
-Result<size_t> end_of_final_text(std::string_view prompt, std::string_view text) {
-  const std::string_view stripped = jinja::strip(text, true, true);
-  const size_t at = prompt.rfind(stripped);
-  if (at == std::string_view::npos) {
-    return fail(Code::invalid_argument,
-                "continue_final_message: the template doesn't show the text of the last message as "
-                "it is, so the prompt can't end in it");
-  }
-  // Some templates keep the spaces behind a text.
-  const std::string_view kept = jinja::strip(text, true, false);
-  return at + (prompt.substr(at).starts_with(kept) ? kept.size() : stripped.size());
+ChatInput with_final_text(const ChatInput& input, Value text) {
+  ChatInput changed = input;
+  const size_t last = input.messages().size() - 1;
+  (void)changed.change_messages(
+      "content", [&](const Value& content, size_t index) -> Result<Value> {
+        if (index != last) return Value();
+        if (content.is_text()) return text;
+        jinja::List parts = content.items();
+        for (size_t i = parts.size(); i-- > 0;) {
+          if (text_of_part(parts[i]) == nullptr) continue;
+          parts[i] = parts[i].is_text() ? text : with_member(parts[i], "text", text);
+          break;
+        }
+        return Value::list(std::move(parts));
+      });
+  return changed;
+}
+
+Value list_of(std::initializer_list<Value> items) {
+  return Value::list(jinja::List(items, nullptr));
+}
+
+Value dict_of(std::initializer_list<Entry> entries) {
+  return Value::dict(jinja::Entries(entries, nullptr));
+}
+
+Value text_part(Value text) {
+  return dict_of(
+      {{Value::text("type"), Value::text("text")}, {Value::text("text"), std::move(text)}});
 }
 
 }  // namespace sluice

@@ -4,16 +4,15 @@
 #include "base/result.h"
 #include "chat/chat_template.h"
 #include "chat/choice.h"
-#include "chat/input.h"
-#include "jinja/template.h"
+#include "chat/template_use.h"
 
 namespace sluice {
 
 struct RenderedChat {
   ChatPrompt prompt;
+  size_t final_begin;  // in the prompt's text, of what the model goes on with; else its end
   ChosenTemplate chosen;
-  jinja::Template made;  // of chosen.text
-  ChatInput input;       // all messages, also those that were dropped
+  TemplateUse used;
 };
 
 // Fails as apply_chat_template() does.

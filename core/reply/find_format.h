@@ -1,14 +1,14 @@
 // Finds out how a model writes a reply: what its template puts around one.
 #pragma once
 
+#include "base/result.h"
 #include "chat/rendered_chat.h"
-#include "jinja/template.h"
 #include "reply/format.h"
 #include "text/tokenizer.h"
 
 namespace sluice {
 
-ReplyFormat find_reply_format(const Tokenizer& tokenizer, const RenderedChat& chat,
-                              const jinja::RenderOptions& time);
+// Counts the renderings that it needs. Fails only with Code::aborted.
+Result<ReplyFormat> find_reply_format(const Tokenizer& tokenizer, RenderedChat& chat);
 
 }  // namespace sluice

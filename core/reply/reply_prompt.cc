@@ -10,8 +10,9 @@ namespace sluice {
 Result<ReplyPrompt> make_reply_prompt(const ChatModel& model, const ChatRequest& request) {
   SLUICE_ASSIGN(RenderedChat chat, render_chat(model, request));
   ReplyFormat format;
-  if (request.encode && model.tokenizer != nullptr)
-    format = find_reply_format(*model.tokenizer, chat, request.time);
+  if (request.encode && model.tokenizer != nullptr) {
+    SLUICE_ASSIGN(format, find_reply_format(*model.tokenizer, chat));
+  }
   return ReplyPrompt{std::move(chat.prompt), std::move(format)};
 }
 

@@ -53,10 +53,13 @@ Result<ReplyPrompt> Answerer::prompt_of(const Conversation& conversation, bool f
   if (!options_.chat_template.empty()) request.chat_template = chat_template_;
   request.adapt_contents = true;
   request.thinking = current_.thinking();
-  if (fits && current_.drop)
-    request.most_tokens = prompt_room(engine.context_size(), current_.generate.max_tokens);
+  if (fits) {
+    request.context = engine.context_size() - 1;
+    if (current_.drop)
+      request.most_tokens = prompt_room(engine.context_size(), current_.generate.max_tokens);
+  }
   SLUICE_ASSIGN(request.time, cli::template_time());
-  auto made = make_reply_prompt({&engine.header(), &engine.tokenizer()}, request);
+  auto made = make_reply_prompt({&engine.header(), &engine.tokenizer(), &learned_}, request);
   if (!made) return std::unexpected(cli::with_template_name(options_.chat_template, made.error()));
   Notes warnings;
   for (const Note& warning : made->prompt.warnings)

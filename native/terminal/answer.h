@@ -30,8 +30,9 @@ class Answerer {
   Answerer(cli::Opened& opened, const cli::ModelSource& model, Session& session,
            const ChatOptions& options, std::string chat_template, Screen& screen);
 
-  // The prompt of the next answer. Shows each warning once. `fits`: leaves the oldest turns out if
-  // the options say so. Fails as apply_chat_template does.
+  // The prompt of the next answer. Shows each warning once. `fits`: it must leave room for an
+  // answer, and the oldest turns are left out if the options say so. Fails as apply_chat_template
+  // does.
   Result<ReplyPrompt> prompt_of(const Conversation& conversation, bool fits);
   // Answers, and shows the answer or its events. Ctrl-C or a signal ends the answer. Fails as the
   // prompt, Session::start_reply() or step() do.
@@ -54,6 +55,7 @@ class Answerer {
   const ChatOptions& options_;
   AnswerOptions current_;
   std::string chat_template_;
+  TemplateCache learned_;
   Screen& screen_;
   std::set<std::string> warned_;
 };

@@ -1,62 +1,19 @@
 // Tests of chats as prompts: which template, what it is given, and the tokens of its text.
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "chat/chat_template.h"
 #include "chat/choice.h"
-#include "make/byte_vocabulary.h"
+#include "chat_rig.h"
 
 namespace sluice {
 namespace {
-
-using Ids = std::vector<TokenId>;
-using Strings = std::vector<std::string>;
-
-// A header with control tokens of these names behind the bytes, and these texts.
-struct Rig {
-  explicit Rig(const Strings& control,
-               const std::vector<std::pair<std::string, std::string>>& texts, bool add_bos = false,
-               std::optional<uint32_t> bos = std::nullopt) {
-    GgufBuilder file = byte_vocabulary(control);
-    file.kv_bool("tokenizer.ggml.add_bos_token", add_bos);
-    if (bos) file.kv_u32("tokenizer.ggml.bos_token_id", *bos);
-    Strings names;
-    for (const auto& [key, text] : texts) {
-      file.kv_string(key, text);
-      if (key.starts_with("tokenizer.chat_template.")) names.push_back(key.substr(24));
-    }
-    if (!names.empty()) file.kv_strings("tokenizer.chat_templates", names);
-    header = *parse_gguf(as_bytes(file.header()));
-    tokenizer = *Tokenizer::from_gguf(header);
-  }
-  ChatModel model() const { return {&header, &*tokenizer}; }
-
-  Gguf header;
-  std::optional<Tokenizer> tokenizer;
-};
-
-ChatPrompt must(const Result<ChatPrompt>& prompt) {
-  if (prompt) return *prompt;
-  ADD_FAILURE() << prompt.error().message;
-  return {};
-}
 
 std::string error_of(const Result<ChatPrompt>& prompt) {
   if (prompt) return "no error: " + prompt->text;
   EXPECT_EQ(prompt.error().code, Code::invalid_argument);
   return prompt.error().message;
-}
-
-Result<ChatPrompt> prompt_of(const ChatModel& model, std::string_view messages,
-                             std::string_view kwargs = "", bool adapt = false) {
-  ChatRequest request;
-  request.messages = messages;
-  request.kwargs = kwargs;
-  request.adapt_contents = adapt;
-  return apply_chat_template(model, request);
 }
 
 // With a template and no model.
@@ -385,17 +342,6 @@ TEST(ChatTokens, SpecialTokensInContentsStayText) {
                 bytes_of_text("<|im_start|><|im_end|>") + Ids{258});
 }
 
-TEST(ChatTokens, SpecialTokensPutTogetherOfContentsStayText) {
-  const Rig rig(
-      {"<|im_start|>", "<|im_end|>"},
-      {{"tokenizer.chat_template",
-        "<|im_start|>{% for m in messages %}{{ m.content | trim }}{% endfor %}<|im_end|>"}});
-  EXPECT_EQ(must(prompt_of(rig.model(), R"([{"role": "user", "content": "<|im_"},
-                                        {"role": "user", "content": "end|> x"}])"))
-                .tokens,
-            Ids{256} + bytes_of_text("<|im_end|> x") + Ids{257});
-}
-
 TEST(ChatTokens, SpecialTokensInToolsStayText) {
   const Rig rig({"<|im_start|>", "<|im_end|>"},
                 {{"tokenizer.chat_template",
@@ -405,40 +351,6 @@ TEST(ChatTokens, SpecialTokensInToolsStayText) {
                 .tokens,
             Ids{256} + bytes_of_text("[{\"<|im_end|>\": \"<|im_start|>\u00fc\"}]") + Ids{257} +
                 bytes_of_text("10"));
-}
-
-TEST(ChatTokens, ATemplateThatLooksForTheNameIsNoObstacle) {
-  const std::string source =
-      "{% for m in messages %}<|im_start|>{{ 'found ' if '<|im_end|>' in m.content }}"
-      "{{ m.content }}<|im_end|>{% endfor %}";
-  const Rig rig({"<|im_start|>", "<|im_end|>"}, {{"tokenizer.chat_template", source}});
-  const ChatPrompt prompt =
-      must(prompt_of(rig.model(), R"([{"role": "user", "content": " <|im_end|>x"},
-                                                        {"role": "user", "content": "y"}])"));
-  EXPECT_EQ(prompt.text, "<|im_start|>found  <|im_end|>x<|im_end|><|im_start|>y<|im_end|>");
-  EXPECT_EQ(prompt.tokens, Ids{256} + bytes_of_text("found  <|im_end|>x") + Ids({257, 256}) +
-                               bytes_of_text("y") + Ids{257});
-  EXPECT_TRUE(prompt.warnings.empty());
-}
-
-TEST(ChatTokens, WhatCantBeFoundIsSaid) {
-  const std::string source =
-      "{% for m in messages %}{{ 'F' if '<|im_end|>' in m.content }}"
-      "{{ m.content | replace('x', '-') }}{% endfor %}";
-  const Rig rig({"<|im_start|>", "<|im_end|>"}, {{"tokenizer.chat_template", source}});
-  const ChatPrompt prompt =
-      must(prompt_of(rig.model(), R"([{"role": "user", "content": "x<|im_end|>"}])"));
-  EXPECT_EQ(prompt.text, "F-<|im_end|>");
-  ASSERT_EQ(prompt.warnings.size(), 1u);
-  EXPECT_NE(prompt.warnings[0].message.find("counts as the token"), std::string::npos);
-}
-
-TEST(ChatTokens, PrivateCharactersInContentsAreLeftAlone) {
-  const Rig rig({"<|im_start|>", "<|im_end|>"}, {{"tokenizer.chat_template", kTurns + 15}});
-  const std::string content = "\U000f0000\U000f0001<|im_end|>\U0010fffd";
-  EXPECT_EQ(must(prompt_of(rig.model(), "[{\"role\": \"user\", \"content\": \"" + content + "\"}]"))
-                .tokens,
-            Ids{256} + bytes_of_text(content) + Ids{257});
 }
 
 TEST(ChatTokens, TheTextThatIsGoneOnWithIsText) {

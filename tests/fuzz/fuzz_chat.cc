@@ -1,6 +1,6 @@
-// Fuzzes chats. Any messages become a prompt in which no text of theirs is a special token, or are
-// refused; any reply is cut into reasoning and content, a text for each token.
-// The input: a byte that chooses the template, the room in the context (a byte), the messages, the
+// Fuzzes chats. Any messages become a prompt in which nothing of theirs is a part of a control
+// token, or are refused; any reply is cut into reasoning and content, a text for each token. The
+// input: a byte that chooses the template, the room in the context (a byte), the messages, the
 // kwargs and the reply, with zero bytes between them.
 #include <algorithm>
 #include <array>
@@ -25,13 +25,20 @@ constexpr const char* kTemplates[] = {
     "{% for m in messages %}<|im_start|>{% for part in m.content %}{{ part.text | trim }}"
     "{% endfor %}<|im_end|>{% endfor %}<think></think>",
     "{{ tools | tojson }}{% for m in messages %}{{ m | tojson }}<|im_end|>{% endfor %}",
-    "{% for m in messages %}{{ 'x' if '<|im_' in m.content }}{{ m.content[1:] | upper }}"
+    "{% for m in messages %}{{ 'x' if '<|im_' in m.content }}{{ m.content[1:] | lower }}"
     "<|im_end|>{% endfor %}",
+    "{% for m in messages %}{% set role = m.role %}{{ '<|' + role + '|>' }}"
+    "{{ m.content.replace('/', '') | striptags | reverse }}{{ '<|im_{}|>'.format(x) }}{% endfor %}"
+    "{% for key, value in (tools[0] or {}).items() %}<{{ key ~ '>' ~ value }}{% endfor %}",
+    "{{ messages | map(attribute='content') | join }}<|{{ x }}|>{% for c in x | string %}"
+    "{{ c | upper }}{% endfor %}",
 };
 
 struct Vocabulary {
   Vocabulary() {
-    bytes = byte_vocabulary({"<|im_start|>", "<|im_end|>"}, {"<think>", "ab"}).header();
+    bytes = byte_vocabulary({"<|im_start|>", "<|im_end|>", "<|user|>", "<|True|>", "<|1|>"},
+                            {"<think>", "ab"})
+                .header();
     header = *parse_gguf(as_bytes(bytes));
     tokenizer = *Tokenizer::from_gguf(header);
   }
@@ -47,6 +54,20 @@ std::string text_of(const Tokenizer& tokenizer, const std::vector<TokenId>& ids)
     text += piece.empty() ? tokenizer.raw_token(id) : piece;
   }
   return text;
+}
+
+// No guarded token has a byte that comes from the request.
+void check_guarded(const Tokenizer& tokenizer, const ChatPrompt& prompt) {
+  size_t at = 0;
+  auto span = prompt.input.begin();
+  for (const TokenId id : prompt.tokens) {
+    const std::string_view piece = tokenizer.piece(id);
+    const size_t end = at + (piece.empty() ? tokenizer.raw_token(id) : piece).size();
+    while (span != prompt.input.end() && span->end <= at) ++span;
+    const bool input = span != prompt.input.end() && span->begin < end;
+    require(!input || !tokenizer.is_guarded(id));
+    at = end;
+  }
 }
 
 void check_reply(const ReplyFormat& format, std::string_view reply, size_t step) {
@@ -79,11 +100,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ChatRequest request;
   request.messages = texts[0];
   request.kwargs = texts[1];
-  request.chat_template = kTemplates[data[0] % std::size(kTemplates)];
-  request.adapt_contents = (data[0] & 4) != 0;
-  if ((data[0] & 8) != 0) request.thinking = (data[0] & 16) != 0;
-  request.most_tokens = 8u * data[1];
-  const auto made = make_reply_prompt({&vocabulary.header, &tokenizer}, request);
+  request.chat_template = kTemplates[(data[0] >> 4) % std::size(kTemplates)];
+  request.adapt_contents = (data[0] & 1) != 0;
+  if ((data[0] & 2) != 0) request.thinking = (data[0] & 4) != 0;
+  const size_t room = 8u * data[1];
+  if ((data[0] & 8) != 0) {
+    request.context = room;
+  } else {
+    request.most_tokens = room;
+  }
+  static TemplateCache cache;
+  const auto made = make_reply_prompt({&vocabulary.header, &tokenizer, &cache}, request);
   if (!made) {
     check_error(made.error());
     require(made.error().code == Code::invalid_argument || made.error().code == Code::context_full);
@@ -91,7 +118,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const ChatPrompt& prompt = made->prompt;
   require(text_of(tokenizer, prompt.tokens) == prompt.text);
-  require(request.most_tokens == 0 || prompt.tokens.size() <= request.most_tokens);
+  require(room == 0 || prompt.tokens.size() <= room);
+  check_guarded(tokenizer, prompt);
   require(utf8_sanitize(prompt.text) == prompt.text);
   const std::vector<TokenId> reply = tokenizer.encode(texts[2], true);
   require(text_of(tokenizer, reuse_tokens(tokenizer, reply, prompt.tokens)) == prompt.text);

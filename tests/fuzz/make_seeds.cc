@@ -276,8 +276,8 @@ int main(int argc, char** argv) {
   const std::string messages =
       R"([{"role":"system","content":"S"},{"role":"user","content":"a<|im_end|>"},)"
       R"({"role":"assistant","content":[{"type":"text","text":"b"}]},{"role":"user","content":"c"}])";
-  const std::string kwargs = R"({"enable_thinking":true,"tools":[{"<|im_start|>":1}]})";
-  for (const char* first : {"\x08", "\x0d", "\x1a", "\x07"}) {
+  const std::string kwargs = R"({"enable_thinking":true,"x":1,"tools":[{"|im_start|":1}]})";
+  for (const char* first : {"\x04", "\x0f", "\x11", "\x26", "\x33", "\x40", "\x4a", "\x57"}) {
     for (const char* room : {"\x01", "\x08", "\xff"}) {
       const std::string name = "chat-" + std::to_string(*first) + "-" + std::to_string(*room);
       write(folder / "fuzz_chat", name,

@@ -229,6 +229,33 @@ TEST(ReplyFormat, SaysTheEndOfATurnAndTheMarks) {
   EXPECT_FALSE(rig.reply(kHi, 0, false)->format.begins_thinking);
 }
 
+// The text that the model goes on with may have begun to reason, or follow where the template has.
+TEST(ReplyFormat, SaysWhetherAPrefillIsReasoning) {
+  const auto begins = [](const std::string& source, const std::string& content) {
+    const Rig rig(kControl, source);
+    const auto reply = rig.reply(R"({"messages": [{"role": "user", "content": "<think>"},
+        {"role": "assistant", "content": ")" +
+                                 content + R"("}], "continue_final_message": true})");
+    EXPECT_TRUE(reply) << reply.error().message;
+    return reply && reply->format.begins_thinking;
+  };
+  const std::string plain =
+      "{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>"
+      "{% endfor %}{# </think> #}";
+  EXPECT_TRUE(begins(plain, "<think>"));
+  EXPECT_TRUE(begins(plain, "<think>\\nwell"));
+  EXPECT_FALSE(begins(plain, "<think>\\nwell</think>"));
+  EXPECT_FALSE(begins(plain, "well"));
+  EXPECT_FALSE(begins(plain, ""));
+  const std::string thinks =
+      "{% for m in messages %}<|im_start|>{{ '<think>\n' if m.role == 'assistant' }}"
+      "{{ m.content | trim }}<|im_end|>{% endfor %}{# </think> #}";
+  EXPECT_TRUE(begins(thinks, ""));
+  EXPECT_TRUE(begins(thinks, " "));
+  EXPECT_TRUE(begins(thinks, "well"));
+  EXPECT_FALSE(begins(thinks, "well</think>yes"));
+}
+
 TEST(ReplyFormat, OfATemplateInPlainWordsHasAStopText) {
   const Rig rig({}, "");
   const ReplyFormat format = rig.reply(kHi)->format;

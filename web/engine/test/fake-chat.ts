@@ -4,7 +4,7 @@ import type { Answer, PromptHandle, SessionHandle } from '../../../wasm/module.j
 import { makeNote } from '../src/shared/notes.js';
 
 /** What a prompt gives from which messages were dropped. */
-export const DROPPED = makeNote('special_token_in_message', 'dropped');
+export const DROPPED = makeNote('unknown_role', 'dropped');
 
 /** The options of a reply that the fake knows. */
 export interface ReplyOptions {

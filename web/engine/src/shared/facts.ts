@@ -61,7 +61,7 @@ export interface Facts {
   /** Bytes of weights that are read again for each token (`weights_reread`). */
   rereadBytes?: number;
   /**
-   * Tokens of the input, at least (`context_full`), of the text for which there is too little memory (`out_of_memory`), or of
+   * Tokens of the input, at least or about (`context_full`), of the text for which there is too little memory (`out_of_memory`), or of
    * the vocabulary (`token_not_in_vocabulary`).
    */
   tokens?: number;
@@ -97,6 +97,8 @@ export interface Facts {
   threads?: number;
   asked?: number;
   family?: string;
+  role?: string;
+  token?: string;
 }
 
 /** An address as a fact: without credentials, query and fragment, which may hold secrets. */

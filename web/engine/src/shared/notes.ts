@@ -19,7 +19,7 @@ export const NOTE_CODES = [
   'tools_left_out',
   'content_parts_joined',
   'content_parts_unknown',
-  'special_token_in_message',
+  'unknown_role',
   /** There is one thread, because the page is served without https. */
   'threads_need_https',
   /** There is one thread, because the page is not cross-origin isolated. */

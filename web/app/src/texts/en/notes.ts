@@ -35,8 +35,7 @@ export const notes: Texts = {
       'The chat template knows no messages in parts. The parts’ texts are joined.',
     content_parts_unknown:
       'The chat template knows no messages in parts. What the model is given of them may make no sense to it.',
-    special_token_in_message:
-      'A message contains the name of a special token, which the model reads as that token.',
+    unknown_role: 'Sluice doesn’t know the role {role} of a message: {token} stays text.',
     threads_need_https: 'There is one thread, because the page comes without https.',
     threads_need_isolation: 'There is one thread, because the page is not cross-origin isolated.',
     threads_need_shared_memory:

@@ -870,8 +870,7 @@ export const texts: Texts = {
         'Die Chat-Vorlage kennt keine Nachrichten in Teilen. Die Texte der Teile werden verbunden.',
       content_parts_unknown:
         'Die Chat-Vorlage kennt keine Nachrichten in Teilen. Was das Modell davon bekommt, sagt ihm vielleicht nichts.',
-      special_token_in_message:
-        'Eine Nachricht enthält den Namen eines besonderen Tokens, den das Modell als dieses Token liest.',
+      unknown_role: 'Sluice kennt die Rolle {role} einer Nachricht nicht: {token} bleibt Text.',
       threads_need_https: 'Es gibt einen Thread, weil die Seite ohne https kommt.',
       threads_need_isolation:
         'Es gibt einen Thread, weil die Seite nicht von anderen Ursprüngen isoliert ist.',

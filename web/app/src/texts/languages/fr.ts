@@ -852,8 +852,7 @@ export const texts: Texts = {
         'Le modèle de dialogue ne connaît pas de messages en parties. Les textes des parties sont réunis.',
       content_parts_unknown:
         'Le modèle de dialogue ne connaît pas de messages en parties. Ce que le modèle en reçoit n’a peut-être pas de sens pour lui.',
-      special_token_in_message:
-        'Un message contient le nom d’un token spécial, et le modèle le lit comme ce token.',
+      unknown_role: 'Sluice ne connaît pas le rôle {role} d’un message : {token} reste du texte.',
       threads_need_https: 'Il y a un seul thread, car la page vient sans https.',
       threads_need_isolation:
         'Il y a un seul thread, car la page n’est pas isolée des autres origines (cross-origin isolated).',
