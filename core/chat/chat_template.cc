@@ -1,8 +1,10 @@
 #include "chat/chat_template.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "base/format.h"
 #include "chat/contents.h"
 #include "chat/fit.h"
 #include "chat/literal.h"
@@ -43,9 +45,17 @@ void add_special_tokens(const ChatModel& model, ChatInput& input) {
 }
 
 // The ids, with the prefix that the file asks for, which the template may have written as well.
-std::vector<TokenId> encode(const Tokenizer& tokenizer, std::string_view text,
-                            std::vector<TextSpan> literal) {
-  std::vector<TokenId> ids = tokenizer.encode(text, true, std::move(literal));
+Result<std::vector<TokenId>> encode(const Tokenizer& tokenizer, std::string_view text,
+                                    std::vector<TextSpan> literal,
+                                    const std::function<bool()>& stopped) {
+  Encoding encoding(tokenizer, text, true, Encoding::kSlice, std::move(literal));
+  std::vector<TokenId> ids;
+  for (bool more = true; more;) {
+    if (stopped && stopped()) return fail(Code::aborted, "the prompt was interrupted");
+    more = encoding.step();
+    const std::vector<TokenId> some = encoding.take();
+    ids.insert(ids.end(), some.begin(), some.end());
+  }
   if (const TokenId bos = tokenizer.bos(); bos != kNoToken) {
     const auto other = std::ranges::find_if(ids, [bos](TokenId id) { return id != bos; });
     if (other - ids.begin() > 1) ids.erase(ids.begin() + 1, other);
@@ -68,7 +78,9 @@ Result<ChatPrompt> make_prompt(const Tokenizer* tokenizer, const jinja::Template
     std::erase_if(literal, [end](const TextSpan& span) { return span.begin >= end; });
     if (!literal.empty()) literal.back().end = std::min(literal.back().end, end);
   }
-  if (tokenizer != nullptr) prompt.tokens = encode(*tokenizer, prompt.text, std::move(literal));
+  if (tokenizer != nullptr) {
+    SLUICE_ASSIGN(prompt.tokens, encode(*tokenizer, prompt.text, std::move(literal), time.stopped));
+  }
   return prompt;
 }
 

@@ -37,6 +37,7 @@ Result<std::string> Interpreter::run() {
     run_body(program.body, nullptr);
   }
   ok();
+  if (stopped_) return std::unexpected(Error{Code::aborted, error_});
   if (failed_) return std::unexpected(template_error(line_, error_));
   return result;
 }
@@ -63,6 +64,14 @@ Value Interpreter::refuse(const Value& value, const char* pattern) {
 
 bool Interpreter::ok() {
   if (failed_) return false;
+  if (options.stopped && budget.steps >= next_ask_) {
+    next_ask_ = budget.steps + 16384;
+    if (options.stopped()) {
+      stopped_ = true;
+      fail("the template was interrupted");
+      return false;
+    }
+  }
   if (!budget.spent()) return true;
   if (budget.steps > budget.max_steps) {
     fail("it takes more than ", budget.max_steps, " steps");

@@ -5,6 +5,7 @@
 #pragma once  // face
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ struct RenderOptions {
   // The time of strftime_now: seconds since 1970, and how far the local time is ahead of UTC.
   int64_t now = 0;
   int32_t utc_offset_seconds = 0;
+  // Asked now and then; true ends the rendering with Code::aborted.
+  std::function<bool()> stopped = nullptr;
 };
 
 // Immutable; several threads may render at the same time.
