@@ -31,7 +31,8 @@ class Answerer {
            const ChatOptions& options, std::string chat_template, Screen& screen);
 
   // The prompt of the next answer. Shows each warning once. `fits`: leaves the oldest turns out if
-  // the options say so. Fails as apply_chat_template does.
+  // the options say so. Ctrl-C or a signal ends it with Code::aborted. Fails as apply_chat_template
+  // does.
   Result<ReplyPrompt> prompt_of(const Conversation& conversation, bool fits);
   // Answers, and shows the answer or its events. Ctrl-C or a signal ends the answer. Fails as the
   // prompt, Session::start_reply() or step() do.
@@ -44,6 +45,7 @@ class Answerer {
   const Session& session() const { return session_; }
 
  private:
+  Reply stopped_early();
   Error with_advice(Error error, const Conversation& conversation);
   Result<bool> wait_until_ready();
   Result<Finish> run(Reply& reply);
