@@ -33,6 +33,8 @@ export interface ScriptedModel {
    * With `enable_thinking: false` an answer begins behind it. Default false: marks are text.
    */
   thinking?: boolean;
+  /** The template runs until it is stopped, or has used up its steps, where the last message is 'Run for long'. Default false. */
+  slow?: boolean;
   /** Samplers that the file recommends, by the names behind `general.sampling.`: `temp`, `top_p`. */
   sampling?: Readonly<Record<string, number>>;
 }
@@ -62,7 +64,14 @@ export function scriptedModel(model: ScriptedModel): string {
 
 /** The same as the file's bytes. */
 export function scriptedModelBytes(model: ScriptedModel): Buffer {
-  const { name, scripts, contextLength = 8192, thinking = false, sampling = {} } = model;
+  const {
+    name,
+    scripts,
+    contextLength = 8192,
+    thinking = false,
+    slow = false,
+    sampling = {},
+  } = model;
   if (scripts.length === 0 || scripts.length > 10)
     throw new Error(`there are ${scripts.length} scripts; expected 1 to 10`);
   const tokens = makeTokens(scripts, thinking);
@@ -97,7 +106,7 @@ export function scriptedModelBytes(model: ScriptedModel): Buffer {
   );
   file.texts('tokenizer.ggml.merges', []);
   file.count('tokenizer.ggml.eos_token_id', END);
-  file.text('tokenizer.chat_template', template(scripts.length, thinking));
+  file.text('tokenizer.chat_template', (slow ? SLOW : '') + template(scripts.length, thinking));
   addTensors(file, tokens);
   return file.bytes();
 }
@@ -174,6 +183,10 @@ function makeTokens(scripts: string[], thinking: boolean): Token[] {
   }
   return tokens;
 }
+
+const SLOW = `{%- if messages[-1].content == 'Run for long' %}
+{%- for a in range(9999) %}{% for b in range(9999) %}{% set x = a * b %}{% endfor %}{% endfor %}
+{%- endif %}`;
 
 /** ChatML. A token at the beginning of an answer, also of one in the history, says which script it follows. */
 function template(scripts: number, thinking: boolean): string {

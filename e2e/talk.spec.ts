@@ -158,6 +158,25 @@ test('thinking is folded and apart, Stop keeps what came', async ({ talk, page }
   await expect(await talk.say('Go on: 4')).toContainText(ANSWERS.short);
 });
 
+test('Stop ends a template that runs for long', async ({ talk, page, hub }) => {
+  const slow = scriptedModel({ name: 'Slow 1B', scripts: ['At last.'], slow: true });
+  await talk.open();
+  await talk.loadAddress(hub.add('slow.gguf', slow).url);
+  await expect(talk.modelName).toHaveText('Slow 1B');
+  await expect(talk.loading).toHaveCount(0);
+  await talk.begin('Run for long');
+  // So many times to its end would take minutes.
+  for (let times = 0; times < 20; ++times) {
+    if (times > 0) await page.getByRole('button', { name: 'Answer with Slow 1B' }).click();
+    await expect(talk.send).toHaveAttribute('data-stops', 'true');
+    await talk.send.click();
+    await expect(talk.send).toHaveAttribute('data-stops', 'false');
+  }
+  await expect(talk.answers).toHaveCount(0);
+  await page.getByRole('button', { name: 'New conversation' }).first().click();
+  await expect(await talk.say('Hello')).toContainText('At last.');
+});
+
 test('another answer and another question are branches', async ({ talk, page }) => {
   await talk.open();
   const first = await talk.say('Ask: 4');

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -221,6 +222,11 @@ class EngineHandle : private PackedKeeper {
   std::string detokenize(const val& ids) const {
     return has_tokenizer() ? utf8_sanitize(engine_->tokenizer().decode(to_ids(ids))) : "";
   }
+  // Of all prompts from now on.
+  void stop_when(const val& stopped) {
+    stopped_ = [stopped] { return stopped().as<bool>(); };
+  }
+  const std::function<bool()>& stopped() const { return stopped_; }
   // `chat_template`: "" for the file's own. The time is that of strftime_now.
   std::string apply_template(const std::string& messages, const std::string& kwargs,
                              const std::string& chat_template, bool adapt_contents, bool tokens,
@@ -232,7 +238,7 @@ class EngineHandle : private PackedKeeper {
     if (!chat_template.empty()) request.chat_template = chat_template;
     request.adapt_contents = adapt_contents;
     request.encode = tokens;
-    request.time = {static_cast<int64_t>(to_u64(now)), utc_offset_seconds};
+    request.time = {static_cast<int64_t>(to_u64(now)), utc_offset_seconds, stopped_};
     request.context = engine_->context_size();
     const auto prompt = apply_chat_template(chat_model(), request);
     return prompt ? chat_prompt_json(*prompt, tokens) : error_json(prompt.error());
@@ -280,6 +286,7 @@ class EngineHandle : private PackedKeeper {
   TemplateCache learned_;
   LoadOptions options_;
   Access access_ = Access::sequential;
+  std::function<bool()> stopped_;
   std::vector<double> packed_;  // three numbers for each chunk that the last filled() has packed
 };
 
@@ -289,7 +296,7 @@ class SessionHandle;
 class PromptHandle {
  public:
   explicit PromptHandle(EngineHandle& engine)
-      : engine_(&engine.engine()), model_(engine.chat_model()) {}
+      : engine_(&engine.engine()), model_(engine.chat_model()), stopped_(engine.stopped()) {}
 
   // `thinking`: 0 off, 1 on, -1 as the template likes. The others as for apply_template().
   std::string open_chat(const std::string& messages, const std::string& kwargs,
@@ -303,7 +310,7 @@ class PromptHandle {
     request.adapt_contents = true;
     request.most_tokens = most_tokens;
     if (thinking >= 0) request.thinking = thinking == 1;
-    request.time = {static_cast<int64_t>(to_u64(now)), utc_offset_seconds};
+    request.time = {static_cast<int64_t>(to_u64(now)), utc_offset_seconds, stopped_};
     request.context = engine_->context_size() - 1;
     auto reply = make_reply_prompt(model_, request);
     if (!reply) return error_json(reply.error());
@@ -343,6 +350,7 @@ class PromptHandle {
  private:
   const Engine* engine_;
   ChatModel model_;
+  std::function<bool()> stopped_;
   ReplyPrompt reply_;
   std::chrono::steady_clock::time_point asked_;
 };
@@ -711,6 +719,7 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("inspect", &EngineHandle::inspect)
       .function("notes", &EngineHandle::notes)
       .function("detokenize", &EngineHandle::detokenize)
+      .function("stopWhen", &EngineHandle::stop_when)
       .function("applyTemplate", &EngineHandle::apply_template)
       .function("tokenBytes", &EngineHandle::token_bytes)
       .function("textPrefix", &EngineHandle::text_prefix)

@@ -88,6 +88,11 @@ export interface EngineHandle {
   /** The text of ids; invalid UTF-8 becomes U+FFFD. */
   detokenize(ids: ArrayLike<number>): string;
   /**
+   * From now on `stopped` is asked while a chat's prompt is made, by applyTemplate or openChat: true ends that with `aborted`.
+   * It must not throw.
+   */
+  stopWhen(stopped: () => boolean): void;
+  /**
    * What the model is given for a chat: {"text":..,"tokens":[..],"template":..,"warnings":[..]}, see
    * core/chat/chat_template.h. `tokens`: they are wanted. `now`, in seconds since 1970, and how far the local time is ahead
    * of UTC are for templates that tell the date.

@@ -224,6 +224,8 @@ class Interpreter {
   size_t level_ = 0;
   uint32_t line_ = 1;
   bool failed_ = false;
+  bool stopped_ = false;
+  uint64_t next_ask_ = 0;  // the step at which options.stopped is asked again
   std::string error_;
 };
 

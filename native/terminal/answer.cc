@@ -59,6 +59,7 @@ Result<ReplyPrompt> Answerer::prompt_of(const Conversation& conversation, bool f
       request.most_tokens = prompt_room(engine.context_size(), current_.generate.max_tokens);
   }
   SLUICE_ASSIGN(request.time, cli::template_time());
+  request.time.stopped = [this] { return must_stop(screen_); };
   auto made = make_reply_prompt({&engine.header(), &engine.tokenizer(), &learned_}, request);
   if (!made) return std::unexpected(cli::with_template_name(options_.chat_template, made.error()));
   Notes warnings;
@@ -135,6 +136,19 @@ Error Answerer::with_advice(Error error, const Conversation& conversation) {
       std::move(error));
 }
 
+// The reply that was stopped before its prompt was made.
+Reply Answerer::stopped_early() {
+  opened_.line.reset();
+  Event done;
+  done.kind = Event::Kind::done;
+  done.finish = Finish::aborted;
+  Reply reply;
+  reply.finish = done.finish;
+  reply.stats = opened_.engine->stats();
+  if (screen_.json()) screen_.write_json(event_json(done, reply.stats) + "\n");
+  return reply;
+}
+
 Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOptions& options,
                                std::optional<uint64_t> seed) {
   current_ = options;
@@ -145,6 +159,7 @@ Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOpt
     return std::unexpected(with_advice(error, conversation));
   };
   auto made = prompt_of(conversation, true);
+  if (!made && made.error().code == Code::aborted) return stopped_early();
   if (!made) return refused(made.error());
   ChatPrompt& prompt = made->prompt;
   GenerateOptions generate = options.generate;

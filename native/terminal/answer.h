@@ -31,7 +31,8 @@ class Answerer {
            const ChatOptions& options, std::string chat_template, Screen& screen);
 
   // The prompt of the next answer. Shows each warning once. `fits`: it must leave room for an
-  // answer, and the oldest turns are left out if the options say so. Fails as apply_chat_template
+  // answer, and the oldest turns are left out if the options say so. Ctrl-C
+  // or a signal ends it with Code::aborted. Fails as apply_chat_template
   // does.
   Result<ReplyPrompt> prompt_of(const Conversation& conversation, bool fits);
   // Answers, and shows the answer or its events. Ctrl-C or a signal ends the answer. Fails as the
@@ -45,6 +46,7 @@ class Answerer {
   const Session& session() const { return session_; }
 
  private:
+  Reply stopped_early();
   Error with_advice(Error error, const Conversation& conversation);
   Result<bool> wait_until_ready();
   Result<Finish> run(Reply& reply);

@@ -301,6 +301,8 @@ void Talk::show_tokens() {
   size_t tokens = 0;
   if (!conversation_.empty()) {
     const auto made = answerer_.prompt_of(conversation_, false);
+    take_interrupt();
+    if (!made && made.error().code == Code::aborted) return screen_.say_dimmed("(stopped)");
     if (!made) {
       screen_.report(made.error());
       return;

@@ -277,6 +277,20 @@ TEST(Chat, TheTimeIsTheCallers) {
   EXPECT_EQ(must(apply_chat_template({}, request)).text, "31 Jul 2025 01:05");
 }
 
+TEST(Chat, CanBeInterrupted) {
+  ChatRequest request;
+  request.messages = kHi;
+  request.chat_template =
+      "{% for a in range(9999) %}{% for b in range(9999) %}{% set x = a * b %}{% endfor %}"
+      "{% endfor %}";
+  int asked = 0;
+  request.time.stopped = [&asked] { return ++asked > 3; };
+  const auto made = apply_chat_template({}, request);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, Code::aborted);
+  EXPECT_GT(asked, 3);
+}
+
 // --- contents ------------------------------------------------------------------------------------
 
 constexpr std::string_view kParts =

@@ -208,6 +208,25 @@ describe('chat at a terminal', { skip: lacksScript }, () => {
     await quit(chat);
   });
 
+  it('Ctrl-C stops a template that runs for long; the message is taken back', async () => {
+    const stopped = 'stopped before a word was written; the message is taken back';
+    const endless = temporary(
+      'endless.jinja',
+      '{% for a in range(9999) %}{% for b in range(9999) %}{% set x = a * b %}{% endfor %}{% endfor %}',
+    );
+    const chat = new TerminalProgram(['chat', '--chat-template', endless]);
+    for (let times = 1; times <= 2; ++times) {
+      await chat.prompt();
+      chat.type('A dog\r');
+      await chat.answers();
+      chat.type(CTRL.C);
+      await chat.shows(new RegExp(`(${stopped}[^]*){${times}}> $`));
+    }
+    assert.doesNotMatch(chat.screen.text(), /error/);
+    assert.deepEqual(await saved(chat), []);
+    await quit(chat);
+  });
+
   it('/edit puts a message into the line', async () => {
     const chat = new TerminalProgram(short);
     await chat.line('The dog');

@@ -10,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { events, shell, sluice, start, temporary, temporaryDirectory } from './helpers.mjs';
@@ -25,6 +26,21 @@ const marked = temporary(
   `{% for message in messages %}{{ message.role }}: {{ message.content }}\n\n{% endfor %}` +
     `{% if add_generation_prompt %}assistant:{% endif %}`,
 );
+
+// It would end by its budget of steps.
+const endless =
+  '{% for a in range(9999) %}{% for b in range(9999) %}{% set x = a * b %}{% endfor %}{% endfor %}';
+
+// Waits until the program has a handler for a signal: of SIGWINCH, until an answer is all that is left to do.
+async function catches({ pid }, signal) {
+  const bit = 1n << BigInt(constants.signals[signal] - 1);
+  for (;;) {
+    const [, caught] = /^SigCgt:\s*(\w+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    assert.ok(caught !== undefined, 'the program has ended');
+    if ((BigInt(`0x${caught}`) & bit) !== 0n) return;
+    await new Promise(setImmediate);
+  }
+}
 
 describe('chat -p', () => {
   it('prints the answer of the rendered prompt, and nothing else', () => {
@@ -88,6 +104,26 @@ describe('chat -p', () => {
         'stopped.sluice',
         'stopped.sluice.chat.json',
       ]);
+    });
+  }
+
+  for (const [signal, expected] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ]) {
+    it(`${signal} ends a template that runs for long`, async () => {
+      const template = temporary('endless.jinja', endless);
+      const args = ['-p', 'The dog', '--json', '--chat-template', template];
+      const { child, ended } = start(['chat', ...args]);
+      await catches(child, 'SIGWINCH');
+      child.kill(signal);
+      const { status, out, err } = await ended;
+      assert.equal(status, expected);
+      assert.deepEqual(
+        events(out).map(({ event, finish }) => [event, finish]),
+        [['done', 'aborted']],
+      );
+      assert.equal(err, '');
     });
   }
 

@@ -12,6 +12,7 @@ import {
   root,
   sluice,
   smallVocabulary,
+  start,
   temporary,
 } from './helpers.mjs';
 
@@ -35,10 +36,30 @@ const echo = temporary(
     '{% if add_generation_prompt %}<assistant>{% endif %}{{ x }}',
 );
 
+// Waits until the program has computed for a while: it renders.
+async function spent({ pid }) {
+  const ticks = () =>
+    Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[11]);
+  while (ticks() < 5) await new Promise(setImmediate);
+}
+
 describe('template', () => {
   it('prints the text and nothing else', () => {
     const { status, out, err } = template(HI, '--chat-template', echo);
     assert.deepEqual({ status, out, err }, { status: 0, out: '<user>Hi<assistant>', err: '' });
+  });
+  it('Ctrl-C ends a template that runs for long', async () => {
+    // It would end by its budget of steps.
+    const endless = temporary(
+      'endless.jinja',
+      '{% for a in range(9999) %}{% for b in range(9999) %}{% set x = a * b %}{% endfor %}{% endfor %}',
+    );
+    const { child, ended } = start(['template', '--chat-template', endless, '-f', '-']);
+    child.stdin.write(JSON.stringify(HI));
+    child.stdin.end();
+    await spent(child);
+    child.kill('SIGINT');
+    assert.equal((await ended).status, 130);
   });
   it('takes an object, kwargs, and the messages from standard input', () => {
     const given = { messages: HI, add_generation_prompt: false, x: 1, bos_token: '<s>' };

@@ -267,6 +267,17 @@ export class TerminalProgram {
     );
   }
 
+  /** Waits until the program answers: what is typed isn't shown. */
+  async answers() {
+    const tty = readFileSync(join(this.#folder, 'tty'), 'utf8').trim();
+    for (const end = Date.now() + PATIENCE_MS; Date.now() < end;) {
+      const { out } = shell(`stty -F ${tty} -a`);
+      // The editor of lines has -iexten.
+      if (/\bisig -icanon iexten -echo\b/.test(out)) return;
+    }
+    throw new Error('the program does not answer');
+  }
+
   resize(columns) {
     this.screen.resize(columns);
     const tty = readFileSync(join(this.#folder, 'tty'), 'utf8').trim();

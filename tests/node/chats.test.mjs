@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import {
   BUNDLED,
   Engine,
@@ -194,3 +195,51 @@ test('applyTemplate gives the text of the program', { skip: NO_PROGRAM }, async 
   );
   await engine.close();
 });
+
+/** It would end by its budget of steps. */
+const ENDLESS =
+  '{% for a in range(9999) %}{% for b in range(9999) %}{% set x = a * b %}{% endfor %}{% endfor %}';
+
+/** Microseconds that this process has computed, its threads included. */
+function spent() {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
+/** Resolves when the process has computed for so long. */
+async function untilSpent(end) {
+  while (spent() < end) await setTimeout(1);
+}
+
+for (const threads of [1, 2]) {
+  test(`an abort ends a template that runs for long, with ${threads} threads`, async (t) => {
+    const engine = await Engine.load(BUNDLED, { threads });
+    t.after(() => engine.close());
+    await engine.ready;
+    const calls = {
+      applyTemplate: (signal) => engine.applyTemplate(CHAT, { chatTemplate: ENDLESS, signal }),
+      countTokens: (signal) => engine.countTokens(CHAT, { chatTemplate: ENDLESS, signal }),
+      chat: (signal) =>
+        engine.chat.completions.create({ messages: CHAT, chat_template: ENDLESS }, { signal }),
+    };
+    let begun = spent();
+    await assert.rejects(calls.applyTemplate(), { code: 'invalid_argument' });
+    const whole = spent() - begun;
+    for (const [name, call] of Object.entries(calls)) {
+      begun = spent();
+      const controller = new AbortController();
+      const aborted = assert.rejects(call(controller.signal), { name: 'AbortError' });
+      await untilSpent(begun + whole / 10);
+      controller.abort();
+      await aborted;
+      assert.equal(await engine.applyTemplate(CHAT, { chatTemplate: '{{ 1 }}' }), '1');
+      assert.ok(spent() - begun < whole / 2, name);
+    }
+    begun = spent();
+    const closed = assert.rejects(calls.applyTemplate(), { code: 'aborted' });
+    await untilSpent(begun + whole / 10);
+    await engine.close();
+    await closed;
+    assert.ok(spent() - begun < whole / 2, 'close');
+  });
+}

@@ -149,6 +149,8 @@ export class FakeAnswer {
 export class FakeEngine {
   readonly asked: FakeAnswer[] = [];
   readonly stats = { bytesPerToken: 1, seed: 7, finish: 'length' };
+  /** What ends the last count. */
+  counting: AbortSignal | undefined;
 
   /** A token for each word. */
   count(text: unknown): number {
@@ -165,7 +167,10 @@ export class FakeEngine {
     return {
       answer: (request: Record<string, unknown>) => this.#ask(request),
       generate: (prompt: string, options: object) => this.#ask({ prompt, ...options }),
-      countTokens: (text: unknown) => Promise.resolve(this.count(text)),
+      countTokens: (text: unknown, { signal }: { signal?: AbortSignal } = {}) => {
+        this.counting = signal;
+        return Promise.resolve(this.count(text));
+      },
       stats: this.stats,
     } as unknown as Engine;
   }

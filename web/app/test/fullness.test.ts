@@ -141,3 +141,20 @@ it('keeps no count of another text, or where counting fails', async () => {
   await types('third');
   expect(fullness.used.value).toBe(0);
 });
+
+it('an answer waits for no count', async () => {
+  engine.count = () => new Promise(() => {}) as never;
+  await types('abc');
+  const ofField = engine.counting;
+  expect(ofField?.aborted).toBe(false);
+  tab.say('Hello');
+  expect(ofField?.aborted).toBe(true);
+  await engine.answer();
+  tab.runs.stop();
+  await soon(() => expect(tab.runs.busy.value).toBe(false));
+  const ofStopped = engine.counting;
+  expect(ofStopped).not.toBe(ofField);
+  expect(ofStopped?.aborted).toBe(false);
+  tab.say('Again');
+  await soon(() => expect(ofStopped?.aborted).toBe(true));
+});

@@ -39,6 +39,10 @@ export interface ChatControl {
   dropped: number;
   /** Prompts that live. */
   prompts: number;
+  /** Called while a template is rendered. */
+  renders: () => void;
+  /** Whether the rendering is to end: what stopWhen() was given. */
+  stopped: () => boolean;
 }
 
 export function makeChatControl(): ChatControl {
@@ -52,7 +56,15 @@ export function makeChatControl(): ChatControl {
     replies: [],
     dropped: 0,
     prompts: 0,
+    renders: () => {},
+    stopped: () => false,
   };
+}
+
+/** The error of a template that was stopped while it was rendered; null: it was not. */
+export function renderFails(control: ChatControl): Answer | null {
+  control.renders();
+  return control.stopped() ? errorAnswer('aborted', 'the template was interrupted') : null;
 }
 
 export function errorAnswer(code: string, message: string): Answer {
@@ -78,6 +90,8 @@ export class FakePrompt implements PromptHandle {
   openChat(messages: string, ...rest: unknown[]): Answer {
     this.control.asked.push(['chat', messages, ...rest]);
     const list = JSON.parse(messages) as { role: string; content: string }[];
+    const failure = renderFails(this.control);
+    if (failure !== null) return failure;
     this.text = list.at(-1)?.content ?? '';
     if (this.text.startsWith('wrong'))
       return errorAnswer('invalid_argument', 'line 1 of the template: no');

@@ -25,6 +25,7 @@ import {
   errorAnswer,
   fakeBytes,
   makeChatControl,
+  renderFails,
   type ChatControl,
   type FakeReply,
   type ReplyOptions,
@@ -316,8 +317,13 @@ class FakeEngine implements EngineHandle {
   notes(): string {
     return JSON.stringify(this.control.notes);
   }
+  stopWhen(stopped: () => boolean): void {
+    this.control.stopped = stopped;
+  }
   applyTemplate(messages: string, kwargs: string, chatTemplate: string, adapt: boolean): Answer {
     this.control.templates.push([messages, kwargs, chatTemplate, adapt]);
+    const failure = renderFails(this.control);
+    if (failure !== null) return failure;
     if (chatTemplate === 'wrong') return errorAnswer('invalid_argument', 'line 1 of the template');
     return JSON.stringify({ text: `${messages}!`, template: 'given', warnings: [GUESSED] });
   }

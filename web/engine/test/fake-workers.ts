@@ -72,6 +72,9 @@ export class FakeWorker {
     // Its end could not release a lock: so it holds no lifeline.
     const taken = { ...message };
     if (taken.type === 'call') delete taken.lifeline;
+    // Memory that isn't shared is copied.
+    if (taken.type === 'call' && taken.name === 'open')
+      taken.args = { ...taken.args, stops: structuredClone(taken.args.stops) };
     queueMicrotask(() => {
       if (!this.terminated) this.#handle(taken);
     });

@@ -12,6 +12,7 @@ import type {
 } from '../src/shared/calls.js';
 import type { ErrorData } from '../src/shared/errors.js';
 import type { Access, CoreStats, EngineToLoader, LoaderToEngine } from '../src/shared/protocol.js';
+import { makeStops } from '../src/shared/stops.js';
 import type { Finish } from '../src/shared/types.js';
 
 export type Want = EngineToLoader & { type: 'want' };
@@ -57,6 +58,7 @@ export class HostRig {
   readonly asked: EngineToLoader[] = [];
   /** The wants that are withheld; null: none are. */
   withheld: Want[] | null = null;
+  readonly stops = makeStops();
   readonly #host: EngineHost;
   readonly #names = new Map<number, keyof EngineCalls>();
   readonly #channel = new MessageChannel();
@@ -86,6 +88,7 @@ export class HostRig {
       port: port1,
       direct: shared,
       weights,
+      stops: this.stops,
     });
     const sizes = [file.length];
     this.say({ type: 'opened', sizes, exact: true, network: false, access, unproven });

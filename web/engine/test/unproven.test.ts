@@ -8,6 +8,7 @@ import { runLoader } from '../src/loader/loader.js';
 import type { EngineNews, RunItem } from '../src/shared/calls.js';
 import type { ErrorData } from '../src/shared/errors.js';
 import type { RemoteSource } from '../src/shared/protocol.js';
+import { makeStops } from '../src/shared/stops.js';
 import { useLoaderFakes } from './loader-fakes.js';
 import { openCore } from './open-core.js';
 
@@ -66,6 +67,7 @@ async function answer(cache: 'opfs' | 'none', shared: boolean, sha256: string) {
       port: port1,
       direct: shared,
       weights: false,
+      stops: makeStops(),
     },
   });
   const source: RemoteSource = {

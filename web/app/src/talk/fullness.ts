@@ -131,53 +131,53 @@ export class Fullness {
     return () => ends.forEach((end) => end());
   }
 
+  /** The engine; null where there is none, or it has a run. */
+  #idle(): Pick<Engine, 'countTokens'> | null {
+    const { lender, runs, engine } = this.#needs;
+    return lender.model.value === null || runs.busy.value ? null : engine();
+  }
+
   /** Counts the branch if its last answer was stopped. */
   #countStopped(): () => void {
-    const { talk, lender, runs, engine } = this.#needs;
+    const { talk } = this.#needs;
     return effect(() => {
       const to = talk.shown.value.at(-1);
-      const by = lender.model.value === null ? null : engine();
-      if (to === undefined || to.figures !== null || by === null || runs.busy.value) return;
-      by.countTokens(messagesOf(talk.open.value.tree.value)).then(
-        (tokens) => (this.#upTo.value = { to, tokens }),
-        // It is only a figure, as below.
-        () => {},
-      );
+      const by = this.#idle();
+      if (to === undefined || to.figures !== null || by === null) return undefined;
+      return counting(async (signal) => {
+        const tokens = await by.countTokens(messagesOf(talk.open.value.tree.value), { signal });
+        this.#upTo.value = { to, tokens };
+      });
     });
   }
 
   /** Counts the field's tokens when the reader rests. */
   #countDraft(): () => void {
-    const { talk, lender, runs, engine, clock } = this.#needs;
-    let latest = 0;
+    const { talk, clock } = this.#needs;
     return effect(() => {
       const of = talk.open.value;
       const text = this.#inField.value;
       const system = of.tree.value.system.trim();
-      const mine = ++latest;
       if (text === '') this.#counted.value = null;
-      const by = lender.model.value === null ? null : engine();
-      if (text === '' || by === null || runs.busy.value) return undefined;
-      return clock.after(COUNT_MS, () => {
-        void countIt(by, text, system)
-          // It is only a figure: what is wrong shows when the message is sent.
-          .catch(() => [0, 0] as const)
-          .then(([tokens, alone]) => {
-            if (mine === latest) this.#counted.value = { of, text, tokens, alone };
-          });
+      const by = this.#idle();
+      if (text === '' || by === null) return undefined;
+      return counting(async (signal) => {
+        await new Promise<void>((rested) => clock.after(COUNT_MS, rested));
+        const mine = { role: 'user', content: text };
+        // It is only a figure: what is wrong shows when the message is sent.
+        const count = (...messages: ChatMessage[]): Promise<number> =>
+          by.countTokens(messages, { signal }).catch(() => 0);
+        const tokens = await count(mine);
+        const alone = system && (await count({ role: 'system', content: system }, mine));
+        if (!signal.aborted) this.#counted.value = { of, text, tokens, alone: alone || tokens };
       });
     });
   }
 }
 
-async function countIt(
-  by: Pick<Engine, 'countTokens'>,
-  text: string,
-  system: string,
-): Promise<[number, number]> {
-  const count = (messages: ChatMessage[]): Promise<number> => by.countTokens(messages);
-  const mine = { role: 'user', content: text };
-  const tokens = await count([mine]);
-  if (system === '') return [tokens, tokens];
-  return [tokens, await count([{ role: 'system', content: system }, mine])];
+/** Starts a count. Returns what ends it: an answer must not wait for it. */
+function counting(count: (signal: AbortSignal) => Promise<void>): () => void {
+  const ended = new AbortController();
+  count(ended.signal).catch(() => {});
+  return () => ended.abort();
 }

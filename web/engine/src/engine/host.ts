@@ -27,6 +27,7 @@ import type { CoreStats, FlavourFiles } from '../shared/protocol.js';
 import { LATER, Replies, type Handlers, type Reply } from '../shared/replies.js';
 import { Runs, SLICE_MS, coreStats, tokensTo, type RunSession } from './runs.js';
 import { SessionFiles } from './session-files.js';
+import { isStopped } from '../shared/stops.js';
 import type { Logits } from '../shared/types.js';
 import { WeightsNews } from './weights-news.js';
 
@@ -86,6 +87,8 @@ export class EngineHost {
   #pool = new Pool(0, '');
   #dead = false;
   #trapped = false;
+  /** The call that came last: the one that a prompt is made for, as no other message is taken meanwhile. */
+  #call = 0;
   #scheduled = false;
   #lastProgress = 0;
   #late: ReturnType<typeof setTimeout> | undefined;
@@ -128,6 +131,7 @@ export class EngineHost {
   }
 
   handle(message: ToEngine): void {
+    if (message.type === 'call') this.#call = message.id;
     if (message.type === 'code') this.#takeCode(message.code);
     // It is answered also after a failure.
     else if (message.type === 'call' && message.name === 'close') this.#replies.handle(message);
@@ -325,6 +329,7 @@ export class EngineHost {
     }
     const engine = new module.Engine();
     this.#opening = engine;
+    engine.stopWhen(() => isStopped(request.stops, this.#call));
     feed.onerror = (error) => this.#fail(explained(error, room));
     check(engine.open(room.options, sizes, opened.access));
     this.#files = this.#makeFiles(openModule, engine);

@@ -10,6 +10,7 @@ import {
   withoutOrigin,
 } from '../platform/here.js';
 import type { Started, WorkerLike } from '../platform/platform.js';
+import { makeStops, stopAll, stopCall } from '../shared/stops.js';
 import { atMost } from '../shared/promises.js';
 import { Caller, type Ask } from '../shared/caller.js';
 
@@ -47,6 +48,8 @@ function begin(start: () => Started, which: string): Started {
 
 /** A worker that answers calls. `Signal`: what is posted to it besides. */
 export class WatchedWorker<Calls extends CallMap<Calls>, Signal = never> {
+  /** Tells the worker of cancelled calls also while it takes no messages, if it is given this. */
+  readonly stops = makeStops();
   readonly #watch: Watch;
   readonly #worker: WorkerLike;
   readonly #keepAlive: Started['keepAlive'];
@@ -119,6 +122,7 @@ export class WatchedWorker<Calls extends CallMap<Calls>, Signal = never> {
 
   /** Rejects all calls that have not ended, and ignores what else the worker says of them. */
   reject(error: unknown): void {
+    stopAll(this.stops);
     this.#calls.reject(error);
   }
 
@@ -141,6 +145,7 @@ export class WatchedWorker<Calls extends CallMap<Calls>, Signal = never> {
   }
 
   #post(message: ToWorker<Calls>, transfer: Transferable[]): void {
+    if (message.type === 'cancel') stopCall(this.stops, message.id);
     const first = message.type === 'call' && !this.#asked;
     this.#asked = true;
     this.#worker.postMessage(first ? { ...message, lifeline: this.#lifeline } : message, transfer);

@@ -115,6 +115,7 @@ export class Workers {
       port: port1,
       direct: source.kind !== 'bytes' && source.kind !== 'response',
       weights,
+      stops: this.#engine.stops,
     };
     const onItem = (news: EngineNews): null => (open.onNews(news), null);
     this.ask('open', args, { onItem, onStats: open.onStats, transfer: [port1] }).catch(

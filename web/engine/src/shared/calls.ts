@@ -27,6 +27,7 @@ import type {
   Patiences,
   StateRequest,
 } from './protocol.js';
+import type { Stops } from './stops.js';
 import type { DecodeRate, Finish, Logits, ModelInfo } from './types.js';
 import type { PromptProgress } from './progress-types.js';
 import type { CachedModel, CacheRoom, KeptState, ModelFile, Verification } from './cache-types.js';
@@ -91,6 +92,8 @@ export interface EngineCalls {
       direct: boolean;
       /** Whether the page wants news of the weights. */
       weights: boolean;
+      /** Of the engine worker's calls. */
+      stops: Stops;
     },
     never,
     EngineNews
