@@ -30,9 +30,9 @@ std::vector<size_t> turns_of(const jinja::List& messages) {
 
 ChatInput without(const ChatInput& input, size_t from, size_t to) {
   ChatInput left = input;
-  jinja::List messages = input.messages();
-  messages.erase(messages.begin() + static_cast<ptrdiff_t>(from),
-                 messages.begin() + static_cast<ptrdiff_t>(to));
+  jinja::List messages(nullptr);
+  for (size_t i = 0; i < input.messages().size(); ++i)
+    if (i < from || i >= to) messages.push_back(input.messages()[i]);
   left.set("messages", Value::list(std::move(messages)));
   return left;
 }

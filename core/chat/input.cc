@@ -112,9 +112,8 @@ Status read_continuation(ChatInput& input) {
   const Value* wish = find(input.context, "continue_final_message");
   if (wish == nullptr) return {};
   const Value given = *wish;
-  std::erase_if(input.context, [](const Entry& entry) {
-    return entry.first.as_text() == "continue_final_message";
-  });
+  input.context.erase(std::ranges::find_if(
+      input.context, [wish](const Entry& entry) { return &entry.second == wish; }));
   if (!given.is(Kind::boolean)) {
     return wrong("continue_final_message", &given, "true or false");
   }
@@ -203,7 +202,7 @@ const Value& role_of(const Value& message) { return *find(message.entries(), "ro
 
 uint32_t first_field(const Value& text) {
   const jinja::InputSpans& spans = text.as<jinja::Text>().input;
-  return spans.empty() ? 0 : spans.front().field;
+  return spans.empty() ? 0 : spans[0].field;
 }
 
 const Value* text_of_part(const Value& part) {

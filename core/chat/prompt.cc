@@ -15,9 +15,9 @@ using jinja::InputSpans;
 using jinja::Value;
 
 const InputSpan* last_of(const InputSpans& spans, uint32_t field) {
-  const auto found = std::find_if(spans.rbegin(), spans.rend(),
-                                  [field](const InputSpan& span) { return span.field == field; });
-  return found == spans.rend() ? nullptr : &*found;
+  for (size_t i = spans.size(); i-- > 0;)
+    if (spans[i].field == field) return &spans[i];
+  return nullptr;
 }
 
 // Where the prompt shows the text's end, which may be without white space behind it.
@@ -61,16 +61,17 @@ Status cut(TemplateUse& used, const ChatInput& input, PromptText& prompt) {
                 "it is, so the prompt can't end in it");
   }
   prompt.text.resize(*end);
-  std::erase_if(prompt.input, [&](const InputSpan& span) { return span.begin >= *end; });
+  while (!prompt.input.empty() && prompt.input.back().begin >= *end) prompt.input.pop_back();
   prompt.final_begin = *end;
   if (prompt.input.empty()) return {};
   InputSpan& clipped = prompt.input.back();
   clipped.end = std::min(clipped.end, static_cast<uint32_t>(*end));
   if (text.input.empty()) return {};
-  const uint32_t first = text.input.front().field, final = text.input.back().field;
-  for (auto span = prompt.input.rbegin(); span != prompt.input.rend(); ++span) {
-    if (span->field < first || span->field > final) break;
-    prompt.final_begin = span->begin;
+  const uint32_t first = text.input[0].field, final = text.input.back().field;
+  for (size_t i = prompt.input.size(); i-- > 0;) {
+    const InputSpan& span = prompt.input[i];
+    if (span.field < first || span.field > final) break;
+    prompt.final_begin = span.begin;
   }
   return {};
 }
