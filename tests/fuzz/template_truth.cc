@@ -128,7 +128,12 @@ std::string TemplateTruth::compare_chats(const MadeTemplate& made, const Node& i
   if (!prompt) return prompt.error().code == other.error().code ? "" : "chats fail differently";
   if (control_ids(prompt->tokens) != control_ids(other->tokens))
     return "other control tokens in the chat";
-  return {};
+  const auto same = [](const TextSpan& a, const TextSpan& b) {
+    return a.begin == b.begin && a.end == b.end;
+  };
+  return std::ranges::equal(prompt->input, other->input, same)
+             ? ""
+             : "other parts from the chat's input";
 }
 
 std::optional<std::string> TemplateTruth::check(std::span<const uint8_t> bytes) {
