@@ -30,9 +30,10 @@ struct Spec {
 bool is_one_of(char c, std::string_view chars) { return chars.find(c) != std::string_view::npos; }
 
 std::string in_base(uint64_t value, unsigned base, bool large) {
+  const char* const digits = large ? "0123456789ABCDEF" : "0123456789abcdef";
   std::string out;
   do {
-    out += (large ? "0123456789ABCDEF" : "0123456789abcdef")[value % base];
+    out += digits[value % base];
     value /= base;
   } while (value > 0);
   std::reverse(out.begin(), out.end());

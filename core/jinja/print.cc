@@ -23,6 +23,7 @@ template <typename Escaped>
 void write_between(std::string_view quote, TextWriter& to, const Text& text,
                    const Escaped& escaped) {
   const std::string_view all = text.text;
+  to.meter().scan(all.size());  // besides the reading, the choice of what stands for it
   to.own(quote);
   Chars chars(to.meter(), all);
   size_t done = 0;
