@@ -43,12 +43,12 @@ class Builder : public JsonReceiver {
   bool end_object() override {
     Level level = std::move(open_.back());
     open_.pop_back();
-    return add(Value::dict(std::move(level.entries)));
+    return add(Value::dict(std::move(level.entries)).marked(true));
   }
   bool end_array() override {
     Level level = std::move(open_.back());
     open_.pop_back();
-    return add(Value::list(std::move(level.items)));
+    return add(Value::list(std::move(level.items)).marked(true));
   }
 
   Value result;

@@ -20,7 +20,7 @@ Value make_range(Interpreter& run, const Value&, Arguments& arguments) {
   if (step == 0) return run.fail("range() arg 3 must not be zero");
   auto* const range = new Range(start, stop, step);
   const Value made = run.adopt(range, sizeof(Range));
-  for (const Value& argument : arguments.list) range->input |= argument.from_input();
+  for (const Value& argument : arguments.list) range->from_input |= argument.from_input();
   if (range->length > kMaxRange) {
     return run.fail("Range too big. The sandbox blocks ranges larger than $.", kMaxRange);
   }

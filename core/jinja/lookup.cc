@@ -75,11 +75,11 @@ Value member(Interpreter& run, const Value& object, std::string_view name) {
       break;
     case Kind::range:
       if (name == "start")
-        return Value::integer(object.as<Range>().start).marked(object.as<Range>().input);
+        return Value::integer(object.as<Range>().start).marked(object.as<Range>().from_input);
       if (name == "stop")
-        return Value::integer(object.as<Range>().stop).marked(object.as<Range>().input);
+        return Value::integer(object.as<Range>().stop).marked(object.as<Range>().from_input);
       if (name == "step")
-        return Value::integer(object.as<Range>().step).marked(object.as<Range>().input);
+        return Value::integer(object.as<Range>().step).marked(object.as<Range>().from_input);
       break;
     default:
       break;
@@ -124,7 +124,7 @@ Value Interpreter::item(const Value& object, const Value& index) {
     if (at >= 0 && object.is_sequence()) return object.items()[static_cast<size_t>(at)];
     if (at >= 0 && object.is(Kind::range))
       return Value::integer(object.as<Range>().at(at))
-          .marked(object.as<Range>().input || index.from_input());
+          .marked(object.as<Range>().from_input || index.from_input());
     if (at >= 0 && object.is_text()) {
       const auto i = static_cast<size_t>(at);
       const size_t chars = object.as<Text>().chars;
@@ -172,7 +172,8 @@ Value Interpreter::slice(const Value& object, const Value& begin, const Value& e
         __builtin_add_overflow(range.at(places.at(places.length - 1)), stride > 0 ? 1 : -1, &past);
     if (too_large) return fail("a part of a range does not fit into 64 bits");
     auto* const made = new Range(range.at(from), past, stride);
-    made->input = range.input || begin.from_input() || end.from_input() || by.from_input();
+    made->from_input =
+        range.from_input || begin.from_input() || end.from_input() || by.from_input();
     return adopt(made, sizeof(Range));
   }
   if (object.is_text()) {
@@ -246,7 +247,7 @@ bool ItemCursor::next(Interpreter& run, Value& item) {
     case Kind::range:
       if (static_cast<int64_t>(at) >= source.as<Range>().length) return false;
       item = Value::integer(source.as<Range>().at(static_cast<int64_t>(at++)))
-                 .marked(source.as<Range>().input);
+                 .marked(source.as<Range>().from_input);
       return true;
     case Kind::iterator:
       return run.next_of(source.as<Iterator>(), item);

@@ -69,6 +69,7 @@ class Printer {
   // from where it was: so this holds it.
   void repr(const Value& shown) {
     const Value value = shown;
+    input_ |= value.from_input();
     run_.meter.work(2);
     if (!run_.ok()) return;
     if (level_ > 2 * run_.limits.max_value_depth) {
@@ -79,6 +80,8 @@ class Printer {
     repr_inner(value);
     --level_;
   }
+  // Whether anything of what was printed comes from the input.
+  bool input() const { return input_; }
 
  private:
   void repr_inner(const Value& value) {
@@ -113,7 +116,7 @@ class Printer {
         to_.own(concat("range(", range.start, ", ", range.stop));
         if (range.step != 1) to_.own(concat(", ", range.step));
         to_.own(")");
-        if (range.input) to_.mark_input(begin);
+        if (range.from_input) to_.mark_input(begin);
         return;
       }
       case Kind::view: {
@@ -172,6 +175,7 @@ class Printer {
   Interpreter& run_;
   TextWriter& to_;
   size_t level_ = 0;
+  bool input_ = false;
 };
 
 class JsonWriter {
@@ -183,6 +187,7 @@ class JsonWriter {
     run_.meter.work(2);
     if (!run_.ok()) return;
     const bool input = value.from_input();
+    input_ |= input;
     switch (value.kind()) {
       case Kind::none:
         return to_.add("null", input);
@@ -210,6 +215,8 @@ class JsonWriter {
         run_.refuse(value, "Object of type $ is not JSON serializable");
     }
   }
+
+  bool input() const { return input_; }
 
  private:
   void line() {
@@ -253,6 +260,7 @@ class JsonWriter {
 
   void key(const Value& value) {
     if (value.is_text()) {
+      input_ |= value.from_input();
       write_json_text(to_, value.as<Text>(), style_.ascii);
     } else if (value.is_number() || value.is(Kind::none)) {
       to_.own("\"");
@@ -267,14 +275,16 @@ class JsonWriter {
   TextWriter& to_;
   const JsonStyle& style_;
   size_t level_ = 0;
+  bool input_ = false;
 };
 
 }  // namespace
 
 void Interpreter::write_repr(TextWriter& to, const Value& value) {
   const size_t begin = to.size();
-  Printer(*this, to).repr(value);
-  if (value.get() != nullptr && to.has_input(begin)) to.mark_input(begin);
+  Printer printer(*this, to);
+  printer.repr(value);
+  if (value.get() != nullptr && printer.input()) to.mark_input(begin);
 }
 
 void Interpreter::write(TextWriter& to, const Value& value) {
@@ -307,8 +317,9 @@ std::string Interpreter::shown(const Value& value) {
 
 Value to_json(Interpreter& run, const Value& value, const JsonStyle& style) {
   TextWriter to(run.meter);
-  JsonWriter(run, to, style).write(value);
-  if (style.input || to.has_input()) to.mark_input(0);
+  JsonWriter writer(run, to, style);
+  writer.write(value);
+  if (style.input || writer.input()) to.mark_input(0);
   return run.ok() ? to.take() : Value();
 }
 

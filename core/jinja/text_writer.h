@@ -40,8 +40,6 @@ class TextWriter {
 
   size_t size() const { return text_.size(); }
   std::string_view view() const { return text_; }
-  // Whether some of what was written from `begin` on comes from the input.
-  bool has_input(size_t begin = 0) const { return !input_.empty() && input_.back().end > begin; }
   Meter& meter() const { return meter_; }
 
   // The text as a value of its own; this is empty afterwards. Missing if the meter is spent.

@@ -102,8 +102,9 @@ Value Value::input_text(std::string text, uint32_t field) {
   InputSpans spans(nullptr);
   // What is too long for a span is no prompt's, and must not pass for the template's.
   if (text.size() > UINT32_MAX) text.resize(UINT32_MAX);
-  if (!text.empty()) spans.push_back({0, static_cast<uint32_t>(text.size()), field, 0});
-  return text_in_parts(std::move(text), std::move(spans));
+  const bool empty = text.empty();
+  if (!empty) spans.push_back({0, static_cast<uint32_t>(text.size()), field, 0});
+  return text_in_parts(std::move(text), std::move(spans)).marked(empty);
 }
 
 Value Value::text_in_parts(std::string text, InputSpans input) {
@@ -115,12 +116,17 @@ Value Value::tuple(List items) { return object(new Sequence(Kind::tuple, std::mo
 Value Value::dict(Entries entries) { return object(new Dict(std::move(entries))); }
 
 bool Value::from_input() const {
-  return is_text() ? !as<Text>().input.empty() : kind_ < Kind::undefined && from_input_;
+  if (kind_ < Kind::undefined) return from_input_;
+  return object_->from_input || (is_text() && !as<Text>().input.empty());
 }
 
 Value Value::marked(bool input) const {
   Value value = *this;
-  if (kind_ < Kind::undefined) value.from_input_ = input;
+  if (kind_ < Kind::undefined) {
+    value.from_input_ = input;
+  } else {
+    object_->from_input = input;
+  }
   return value;
 }
 

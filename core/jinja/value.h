@@ -51,7 +51,8 @@ struct Object {
 
   std::atomic<uint32_t> refs{0};
   Kind kind;
-  uint16_t depth = 1;  // of nested objects; the interpreter refuses values that are too deep
+  bool from_input = false;  // a list, a dict, a range or a text without bytes
+  uint16_t depth = 1;       // of nested objects; the interpreter refuses values that are too deep
   Meter* owner = nullptr;
   size_t bytes = 0;
 };
@@ -125,9 +126,9 @@ class Value {
     return *static_cast<T*>(object_);
   }
 
-  // Whether a number, a boolean, None or any byte of a text comes from the input.
+  // Whether a number, a boolean, None, a list, a dict or any byte of a text comes from the input.
   bool from_input() const;
-  // The same number, boolean or None, from the input if `input`.
+  // The same value, from the input if `input`: not for texts that have bytes.
   Value marked(bool input) const;
 
   size_t depth() const { return kind_ >= Kind::undefined ? object_->depth : 0; }
@@ -178,7 +179,6 @@ struct Range : Object {
                                 static_cast<uint64_t>(index) * static_cast<uint64_t>(step));
   }
   int64_t start, stop, step, length;
-  bool input = false;  // made of numbers of the input
 };
 
 struct View : Object {
