@@ -296,7 +296,7 @@ Value value_of(const Node& node, const Harmless* harmless, uint32_t& field) {
     case Node::Kind::list: {
       jinja::List items(nullptr);
       for (const Node& part : node.parts) items.push_back(value_of(part, harmless, field));
-      return Value::list(std::move(items));
+      return Value::list(std::move(items)).marked(true);
     }
     case Node::Kind::dict:
       break;
@@ -306,7 +306,7 @@ Value value_of(const Node& node, const Harmless* harmless, uint32_t& field) {
     Value key = Value::input_text(shown_key(part, harmless), ++field);
     entries.emplace_back(std::move(key), value_of(part, harmless, field));
   }
-  return Value::dict(std::move(entries));
+  return Value::dict(std::move(entries)).marked(true);
 }
 
 }  // namespace
