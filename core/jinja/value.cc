@@ -143,6 +143,8 @@ Text::Text(std::string content, InputSpans spans)
       input(std::move(spans)),
       chars(count_chars(text)) {}
 
+Text::~Text() = default;
+
 Sequence::Sequence(Kind kind_of, List content)
     : Object(kind_of),
       items(std::move(content)),

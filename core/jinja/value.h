@@ -153,6 +153,7 @@ struct Undefined : Object {
 
 struct Text : Object {
   Text(std::string content, InputSpans spans);
+  ~Text() override;
   std::string text;
   InputSpans input;
   size_t chars;          // code points

@@ -260,7 +260,7 @@ std::string shown_key(const Node& node, const Harmless* harmless) {
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   const auto escape = [&out](uint32_t unit) {
-    char hex[8];
+    char hex[16];
     std::snprintf(hex, sizeof hex, "\\u%04x", unit);
     out += hex;
   };

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/format.h"
 #include "chat_inputs.h"
 #include "template_expressions.h"
 
@@ -31,7 +32,7 @@ class Grammar : Expressions {
   }
 
  private:
-  std::string new_name() { return "v" + std::to_string(++names_); }
+  std::string new_name() { return concat("v", ++names_); }
   // What is declared inside goes again at the end.
   template <typename Inner>
   void scope(const Inner& inner) {
