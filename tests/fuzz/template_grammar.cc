@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/format.h"
 #include "chat_inputs.h"
 #include "template_expressions.h"
 
@@ -32,7 +31,10 @@ class Grammar : Expressions {
   }
 
  private:
-  std::string new_name() { return concat("v", ++names_); }
+  std::string new_name() {
+    std::string name = "v";
+    return name += std::to_string(++names_);
+  }
   // What is declared inside goes again at the end.
   template <typename Inner>
   void scope(const Inner& inner) {
@@ -238,7 +240,8 @@ class Grammar : Expressions {
   // Macros stand at the beginning and see no variables but the namespace and their parameters.
   void macro() {
     Macro made;
-    made.name = "f" + std::to_string(macros_.size() + call_macros_.size());
+    made.name = "f";
+    made.name += std::to_string(macros_.size() + call_macros_.size());
     if (origins_.size() + 4 > kMaxVariables) return;
     bool for_call = false;
     if (caller_ == SIZE_MAX) {
@@ -255,7 +258,8 @@ class Grammar : Expressions {
         size_t number = 0;
         if (!declare(name, Made::text, number)) break;
         made.parameters.push_back(number);
-        source_ += (i > 0 ? ", " : "") + name;
+        source_ += i > 0 ? ", " : "";
+        source_ += name;
       }
       source_ += ") %}";
       // Half of them are for call blocks only.

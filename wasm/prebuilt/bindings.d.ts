@@ -49,6 +49,7 @@ export interface Engine extends ClassHandle {
   inspect(): string;
   notes(): string;
   detokenize(_0: any): string;
+  stopWhen(_0: any): void;
   applyTemplate(_0: EmbindString, _1: EmbindString, _2: EmbindString, _3: boolean, _4: boolean, _5: number, _6: number): string;
   tokenBytes(_0: any): string;
   textPrefix(_0: boolean): string;
