@@ -52,6 +52,8 @@ const ALL: Required<Facts> = {
   threads: 1,
   asked: 4,
   family: 'ChatML',
+  role: 'wizard',
+  token: '<|wizard|>',
 };
 
 function of(
