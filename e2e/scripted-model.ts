@@ -206,7 +206,8 @@ function template(scripts: number, thinking: boolean): string {
 {{- '<|im_start|>' + m.role + '\\n' }}
 {%- if m.role == 'user' %}
 {%- set last = (text | trim)[-1:] %}
-{%- set ns.script = last if last and last in '${digits}' else '0' %}
+{#- The digit is the template's own: one of the message's could be part of no control token. #}
+{%- set ns.script = '${digits}'['${digits}'.find(last)] if last and last in '${digits}' else '0' %}
 {%- elif m.role == 'assistant' %}
 ${thinking ? strip : ''}{{- '<|script-' + ns.script + '|>' }}
 {%- endif %}

@@ -834,7 +834,7 @@ export const texts: Texts = {
       merges_skipped:
         'Des fusions du vocabulaire nomment des tokens qu’il n’a pas. Elles sont sautées : {merges}.',
       special_tokens_too_long:
-        'Des tokens spéciaux sont trop longs pour être cherchés dans les textes : {tokens}.',
+        'Des tokens spéciaux sont trop longs pour être cherchés dans les textes : {tokens}.',
       no_bos_token:
         'Le fichier veut un token avant chaque texte, et ne dit pas lequel. Aucun n’y est mis.',
       sampling_value_unusable:
