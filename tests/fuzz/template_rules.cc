@@ -234,16 +234,16 @@ constexpr Rule kRules[] = {
     {list, "($L|map('string')|map('length')|map('string')|list)", 0, "", "number"},
 
     {dict, "$M"},
-    {dict, "{'k': $T}"},
-    {dict, "{'k': $A, 'q': $A}"},
+    {dict, "{'k': $T}", 0, "", "kq"},
+    {dict, "{'k': $A, 'q': $A}", 0, "", "kq"},
     {dict, "{$T: $T}"},
     {dict, "{$T: $A, $T: $A}", kCompareAll},
     {dict, "tools[0]"},
     {dict, "tools[0].function.parameters.properties"},
     {dict, "$M.tool_calls[0].function.arguments"},
-    {dict, "dict(k=$T, q=$N)"},
+    {dict, "dict(k=$T, q=$N)", 0, "", "kq"},
     {dict, "dict([($T, $A)])"},
-    {dict, "{'k': $L}"},
+    {dict, "{'k': $L}", 0, "", "kq"},
 };
 
 }  // namespace
