@@ -852,7 +852,7 @@ export const texts: Texts = {
         'Le modèle de dialogue ne connaît pas de messages en parties. Les textes des parties sont réunis.',
       content_parts_unknown:
         'Le modèle de dialogue ne connaît pas de messages en parties. Ce que le modèle en reçoit n’a peut-être pas de sens pour lui.',
-      unknown_role: 'Sluice ne connaît pas le rôle {role} d’un message : {token} reste du texte.',
+      unknown_role: 'Sluice ne connaît pas le rôle {role} d’un message : {token} reste du texte.',
       threads_need_https: 'Il y a un seul thread, car la page vient sans https.',
       threads_need_isolation:
         'Il y a un seul thread, car la page n’est pas isolée des autres origines (cross-origin isolated).',
