@@ -43,6 +43,8 @@
 namespace sluice {
 namespace {
 
+constexpr uint32_t kMostShownTokens = 1'000'000;
+
 using emscripten::val;
 
 std::string answer(const Status& status) { return status ? "" : error_json(status.error()); }
@@ -239,7 +241,8 @@ class EngineHandle : private PackedKeeper {
     request.adapt_contents = adapt_contents;
     request.encode = tokens;
     request.time = {static_cast<int64_t>(to_u64(now)), utc_offset_seconds, stopped_};
-    request.context = engine_->context_size();
+    // What is only shown or counted may be longer than the context, but not without end.
+    request.context = std::max(engine_->context_size(), kMostShownTokens);
     const auto prompt = apply_chat_template(chat_model(), request);
     return prompt ? chat_prompt_json(*prompt, tokens) : error_json(prompt.error());
   }

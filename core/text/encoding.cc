@@ -53,11 +53,11 @@ struct Encoding::State {
 
 // Looks for special tokens in the next part of the text. This is much faster than encoding.
 void Encoding::State::scan(size_t& budget) {
-  const size_t before = search.scanned();
+  const uint64_t before = search.work();
   search.scan();
   next_match = 0;
-  const size_t cost = std::max<size_t>((search.scanned() - before) / 4, 1);
-  budget -= std::min(budget, cost);
+  const uint64_t cost = std::max<uint64_t>((search.work() - before) / 4, 1);
+  budget -= static_cast<size_t>(std::min<uint64_t>(budget, cost));
 }
 
 // Where the plain text before a special token ends.
