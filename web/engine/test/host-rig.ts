@@ -168,7 +168,7 @@ export class HostRig {
   }
 
   async until(type: Told['type'], count = 1): Promise<void> {
-    await vi.waitFor(() => expect(this.of(type).length).toBeGreaterThanOrEqual(count), 20_000);
+    await vi.waitFor(() => expect(this.of(type).length).toBeGreaterThanOrEqual(count), 50_000);
   }
 
   texts(id: number): string[] {

@@ -88,7 +88,7 @@ function resume(rig: HostRig, session: number, id: number): void {
 
 async function savedBy(rig: HostRig, session: number, id: number): Promise<Blob> {
   rig.call(id, 'save', { session });
-  await vi.waitFor(() => expect(rig.of('result').some((one) => one.id === id)).toBe(true), 20_000);
+  await vi.waitFor(() => expect(rig.of('result').some((one) => one.id === id)).toBe(true), 50_000);
   return rig.of('result').find((one) => one.id === id)?.value as Blob;
 }
 
@@ -161,7 +161,7 @@ describe.each([false, true])('the real engine under its least budget (shared: %s
     await rig.until('ready');
     rig.withheld = [];
     rig.call(1, 'restore', { session: 5, file: new Blob(['x']) });
-    await vi.waitFor(() => expect(rig.withheld?.length).toBeGreaterThan(0), 20_000);
+    await vi.waitFor(() => expect(rig.withheld?.length).toBeGreaterThan(0), 50_000);
     rig.cancel(1);
     for (const want of rig.withheld.splice(0)) rig.answer(want);
     rig.withheld = null;
@@ -180,7 +180,7 @@ describe.each([false, true])('the real engine under its least budget (shared: %s
     await rig.until('ready');
     rig.withheld = [];
     rig.generate(0, 1, TOKENS, PROMPTS[0]);
-    await vi.waitFor(() => expect(rig.withheld?.length).toBeGreaterThan(0), 20_000);
+    await vi.waitFor(() => expect(rig.withheld?.length).toBeGreaterThan(0), 50_000);
     const error = { code: 'bad_file', message: 'the file has changed; choose it again' } as const;
     rig.say({ type: 'failed', error });
     await rig.until('failed');
@@ -216,7 +216,7 @@ it('the parts of a model are told in the order of execution', async () => {
   const rig = await open({ memoryBudget: least }, false, true);
   await rig.until('ready');
   await textsOf(rig, 1);
-  await vi.waitFor(() => expect(rig.of('weights').at(-1)?.bytesPerSecond).toBe(0), 20_000);
+  await vi.waitFor(() => expect(rig.of('weights').at(-1)?.bytesPerSecond).toBe(0), 50_000);
   const kinds = [...(rig.of('weights')[0]?.slots ?? [])].filter((_, i) => i % 6 === 0);
   expect(kinds[0]).toBe(0);
   expect(kinds).toEqual(kinds.toSorted());
