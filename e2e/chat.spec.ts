@@ -221,7 +221,7 @@ test('a chat that is too long is refused, or loses its oldest turns', async ({
   );
   expect(found.refused).toMatchObject({
     code: 'context_full',
-    message: expect.stringContaining('the context holds 128'),
+    message: expect.stringContaining('there is room for 127'),
   });
   expect(found.dropped_messages).toBeGreaterThan(5);
   expect(found.dropped_messages).toBeLessThan(20);
