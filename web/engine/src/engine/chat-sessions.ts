@@ -73,11 +73,15 @@ export class ChatSessions {
     return opening;
   }
 
-  /** The number of a prompt's tokens, and its warnings. */
+  /** The number of a prompt's tokens, and its warnings. Of one that is far longer than the context about the number. */
   count(prompt: ChatPrompt): { tokens: number; warnings: Note[] } {
     const opening = new this.module.Prompt(this.engine);
     try {
       return parseAnswer<OpenedChat>(this.#openPrompt(opening, prompt, null));
+    } catch (error) {
+      const tokens = error instanceof SluiceError && error.facts.tokens;
+      if (!tokens) throw error;
+      return { tokens, warnings: [] };
     } finally {
       opening.delete();
     }

@@ -458,8 +458,8 @@ export class Engine implements AsyncDisposable {
 
   /**
    * The number of tokens that the model gets for a prompt. A text counts with the beginning-of-text token, as `generate` adds it;
-   * messages count with all that the template writes, as in `chat.completions`. Tokens whose state a session already has count,
-   * but are not computed again.
+   * messages count with all that the template writes, as in `chat.completions`: about, if they are far longer than the context.
+   * Tokens whose state a session already has count, but are not computed again.
    */
   async countTokens(
     prompt: Prompt | readonly ChatMessage[],
