@@ -40,9 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view source(reinterpret_cast<const char*>(data), size);
   jinja::Limits limits;
   limits.max_source_bytes = 1 << 16;
-  limits.max_steps = 100'000;
-  limits.max_bytes = 8 << 20;
-  limits.max_output_bytes = 1 << 20;
+  limits.max_work = 400'000;
+  limits.max_memory = 8 << 20;
   limits.max_items = 100'000;
   const auto check_error = [](const Error& error) {
     require(error.code == Code::invalid_argument && !error.message.empty());
@@ -53,14 +52,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check_error(made.error());
     return 0;
   }
-  const auto text = made->render(context());
-  if (!text) {
-    check_error(text.error());
+  const auto shown = made->render(context());
+  if (!shown) {
+    check_error(shown.error());
   } else {
-    require(text->size() <= limits.max_output_bytes && utf8_sanitize(*text) == *text);
+    require(shown->text.size() <= limits.max_memory && utf8_sanitize(shown->text) == shown->text);
+    uint32_t end = 0;
+    for (const jinja::InputSpan& span : shown->input) {
+      require(span.begin >= end && span.begin < span.end && span.end <= shown->text.size());
+      end = span.end;
+    }
   }
   const auto again = made->render(context());
-  require(again.has_value() == text.has_value());
-  require(!text || *again == *text);
+  require(again.has_value() == shown.has_value());
+  require(!shown || again->text == shown->text);
   return 0;
 }
