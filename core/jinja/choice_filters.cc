@@ -1,63 +1,9 @@
-// The filters that go through a sequence item by item, when the next item is wanted: map, select
-// and their like.
-#include <algorithm>
-
+// The filters that apply others to each item: map, select and their like. jinja2 does so when the
+// next item is wanted, which nobody sees.
 #include "jinja/filters.h"
 
 namespace sluice::jinja {
 namespace {
-
-// map(attribute=..., default=...) or map(filter, arguments...).
-struct MapIterator : Iterator {
-  explicit MapIterator(Meter& meter) : Iterator(List(&meter)), arguments(meter) {}
-  bool next(Interpreter& run, Value& item) override {
-    Value input;
-    if (!source.next(run, input)) return false;
-    run.meter.work(1 + arguments.list.size() + arguments.named.size());
-    if (name.is_missing()) {
-      item = run.path(input, attribute, fallback);
-    } else {
-      Arguments copy = arguments;
-      item = run.call_filter(name.as_text(), input, copy);
-    }
-    return run.ok();
-  }
-  ItemCursor source;
-  Value name, attribute, fallback;
-  Arguments arguments;
-};
-
-// select, reject, selectattr, rejectattr.
-struct SelectIterator : Iterator {
-  explicit SelectIterator(Meter& meter) : Iterator(List(&meter)), arguments(meter) {}
-  bool next(Interpreter& run, Value& item) override {
-    while (run.ok() && source.next(run, item)) {
-      run.meter.work(1 + arguments.list.size() + arguments.named.size());
-      const Value tested = attribute.is_missing() ? item : run.path(item, attribute);
-      if (!run.ok()) return false;
-      bool holds = false;
-      if (name.is_missing()) {
-        holds = is_true(tested);
-      } else {
-        Arguments copy = arguments;
-        holds = is_true(run.call_test(name.as_text(), tested, copy));
-      }
-      if (holds != reject) return run.ok();
-    }
-    return false;
-  }
-  ItemCursor source;
-  Value name, attribute;
-  Arguments arguments;
-  bool reject = false;
-};
-
-size_t depth_of(const Value& source, const Arguments& arguments) {
-  size_t depth = source.depth();
-  for (const Value& value : arguments.list) depth = std::max(depth, value.depth());
-  for (const Entry& entry : arguments.named) depth = std::max(depth, entry.second.depth());
-  return depth;
-}
 
 // Takes the first argument away.
 Value take_first(Arguments& arguments) {
@@ -67,46 +13,62 @@ Value take_first(Arguments& arguments) {
   return first;
 }
 
+// A filter or a test of an item. They change their arguments.
+Value apply_to(Interpreter& run, bool test, const Value& name, const Value& item,
+               const Arguments& arguments) {
+  run.meter.work(1 + arguments.list.size() + arguments.named.size());
+  Arguments copy = arguments;
+  return run.apply(test, name.as_text(), item, copy);
+}
+
+// map(attribute=..., default=...) or map(filter, arguments...).
 Value map_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  if (!is_true(self)) return run.iterator(run.new_list());
-  auto* const made = new MapIterator(run.meter);
-  const Value holder = run.adopt(made, sizeof(MapIterator), depth_of(self, arguments));
-  if (holder.is_missing()) return {};
-  made->source.source = self;  // whether it can be iterated shows later, as in Python
-  const Value* attribute = find(arguments.named, "attribute", run.meter);
-  if (arguments.list.empty() && attribute != nullptr) {
-    made->attribute = *attribute;
-    if (const Value* fallback = find(arguments.named, "default", run.meter))
-      made->fallback = *fallback;
-    if (arguments.named.size() > (made->fallback.is_missing() ? 1u : 2u)) {
-      return run.fail("map() got an unexpected keyword argument");
+  if (!is_true(self)) return run.generator(run.new_list());
+  Value name, attribute, fallback;
+  if (arguments.list.empty()) {
+    for (const Entry& entry : arguments.named) {
+      const std::string_view given = entry.first.as_text();
+      if (given != "attribute" && given != "default") {
+        return run.fail("map() got an unexpected keyword argument");
+      }
+      (given == "default" ? fallback : attribute) = entry.second;
     }
-    return holder;
+  } else {
+    name = take_first(arguments);
   }
-  made->name = take_first(arguments);
-  if (!made->name.is_text()) return run.fail("map requires a filter argument");
-  made->arguments = std::move(arguments);
-  return holder;
+  if (attribute.is_missing() && !name.is_text()) return run.fail("map requires a filter argument");
+  const Value all = run.iterate(self);
+  if (all.is_missing()) return {};
+  List made = run.new_list();
+  for (const Value& item : all.items()) {
+    made.push_back(name.is_missing() ? run.path(item, attribute, fallback)
+                                     : apply_to(run, false, name, item, arguments));
+    if (!run.ok()) return {};
+  }
+  return run.generator(std::move(made));
 }
 
 enum Choice : uint8_t { kSelect = 0, kReject = 1, kByAttribute = 2 };
 
 Value select_filter(Interpreter& run, const Value& self, Arguments& arguments, int choice) {
-  if (!is_true(self)) return run.iterator(run.new_list());
-  auto* const made = new SelectIterator(run.meter);
-  const Value holder = run.adopt(made, sizeof(SelectIterator), depth_of(self, arguments));
-  if (holder.is_missing()) return {};
-  made->source.source = self;  // whether it can be iterated shows later, as in Python
-  made->reject = (choice & kReject) != 0;
+  if (!is_true(self)) return run.generator(run.new_list());
+  Value attribute;
   if ((choice & kByAttribute) != 0) {
-    made->attribute = take_first(arguments);
-    if (made->attribute.is_missing()) return run.fail("Missing parameter for attribute name");
+    attribute = take_first(arguments);
+    if (attribute.is_missing()) return run.fail("Missing parameter for attribute name");
   }
-  made->name = take_first(arguments);
-  if (!made->name.is_missing() && !made->name.is_text())
-    return run.fail("the name of a test must be a text");
-  made->arguments = std::move(arguments);
-  return holder;
+  const Value name = take_first(arguments);
+  if (!name.is_missing() && !name.is_text()) return run.fail("the name of a test must be a text");
+  const Value all = run.iterate(self);
+  if (all.is_missing()) return {};
+  List chosen = run.new_list();
+  for (const Value& item : all.items()) {
+    Value tested = run.path(item, attribute);
+    if (run.ok() && !name.is_missing()) tested = apply_to(run, true, name, tested, arguments);
+    if (!run.ok()) return {};
+    if (is_true(tested) != ((choice & kReject) != 0)) chosen.push_back(item);
+  }
+  return run.generator(std::move(chosen));
 }
 
 constexpr Builtin kChoiceFilters[] = {

@@ -11,9 +11,8 @@ Value Interpreter::eval(const Expr& expr, Scope* scope) {
   line_ = expr.line;
   if (expr.type == Expr::Type::name) return load(expr.symbol, scope);
   if (!ok()) return {};
-  if (++level_ > limits.max_calls) fail("it nests too deeply while it runs");
+  const Level level(*this);
   Value value = failed_ ? Value() : eval_inner(expr, scope);
-  --level_;
   if (failed_) return {};
   return value;
 }
@@ -51,7 +50,6 @@ Value Interpreter::eval_inner(const Expr& expr, Scope* scope) {
       if (value.is_integer()) {
         return Value::integer(value.as_integer()).marked(value.from_input());
       }
-      if (value.is(Kind::undefined)) return refuse(value, "");
       return refuse(value, "bad operand type for unary +: '$'");
     }
     case Expr::Type::negation: {
@@ -164,30 +162,6 @@ bool Interpreter::eval_arguments(const Expr& expr, Scope* scope, Arguments& argu
     arguments.named.emplace_back(program.names[symbol], eval(*value, scope));
     if (arguments.named.back().second.is_missing()) return false;
   }
-  if (expr.star != nullptr) {
-    const Value more = eval(*expr.star, scope);
-    if (more.is_missing() || !collect(more, arguments.list)) return false;
-  }
-  if (expr.stars != nullptr) {
-    const Value more = eval(*expr.stars, scope);
-    if (more.is_missing()) return false;
-    if (!more.is(Kind::dict)) {
-      refuse(more, "argument after ** must be a mapping, not $");
-      return false;
-    }
-    for (const Entry& entry : more.entries()) {
-      if (!ok()) return false;
-      if (!entry.first.is_text()) {
-        fail("keywords must be strings");
-        return false;
-      }
-      if (find(arguments.named, entry.first.as_text(), meter) != nullptr) {
-        fail("got multiple values for keyword argument '$'", entry.first.as_text());
-        return false;
-      }
-      arguments.named.push_back(entry);
-    }
-  }
   return true;
 }
 
@@ -197,9 +171,8 @@ Value Interpreter::eval_call(const Expr& expr, Scope* scope, const Value* caller
   if (callee.is_missing() || !eval_arguments(expr, scope, arguments)) return {};
   if (caller != nullptr) arguments.named.emplace_back(program.names[program.caller], *caller);
   line_ = expr.line;
-  if (++level_ > limits.max_calls) fail("it nests too deeply while it runs");
+  const Level level(*this);
   Value result = failed_ ? Value() : call(callee, arguments);
-  --level_;
   if (!failed_) line_ = expr.line;  // not that of the macro's end
   return result;
 }
@@ -218,50 +191,37 @@ Value Interpreter::eval_filter(const Expr& expr, Scope* scope, const Value* inpu
   if (value.is_missing() || !eval_arguments(expr, scope, arguments)) return {};
   line_ = expr.line;
   const std::string_view name = program.names[expr.symbol].as_text();
-  return expr.type == Expr::Type::filter ? call_filter(name, value, arguments)
-                                         : call_test(name, value, arguments);
+  return apply(expr.type == Expr::Type::test, name, value, arguments);
 }
 
 // --- calls ---
 
 Value Interpreter::call(const Value& callee, Arguments& arguments) {
   switch (callee.kind()) {
-    case Kind::function: {
-      const Builtin& function = function_at(static_cast<int>(callee.as_integer()));
-      if (!bind(arguments, function.name, function.parameters, function.required)) return {};
-      return function.run(*this, callee, arguments);
-    }
-    case Kind::method: {
-      const auto& method = callee.as<Method>();
-      const Builtin& builtin = method_at(method.method);
-      if (!bind(arguments, builtin.name, builtin.parameters, builtin.required)) return {};
-      return builtin.run(*this, method.self, arguments);
-    }
+    case Kind::function:
+      return call_builtin(function_at(static_cast<int>(callee.as_integer())), callee, arguments);
+    case Kind::method:
+      return call_builtin(method_at(callee.as<Method>().method), callee.as<Method>().self,
+                          arguments);
     case Kind::macro:
       return call_macro(callee.as<Macro>(), arguments);
-    case Kind::loop:
-      return call_loop(callee.as<Loop>(), arguments);
-    case Kind::undefined:
-      return refuse(callee, "");
     default:
       return refuse(callee, "'$' object is not callable");
   }
 }
 
-Value Interpreter::call_filter(std::string_view name, const Value& input, Arguments& arguments) {
-  meter.work(4);
-  const Builtin* filter = find_filter(name);
-  if (filter == nullptr) return fail("No filter named '$'.", name);
-  if (!bind(arguments, name, filter->parameters, filter->required)) return {};
-  return filter->run(*this, input, arguments);
+Value Interpreter::call_builtin(const Builtin& builtin, const Value& self, Arguments& arguments) {
+  if (!bind(arguments, builtin.name, builtin.parameters, builtin.required)) return {};
+  return builtin.run(*this, self, arguments);
 }
 
-Value Interpreter::call_test(std::string_view name, const Value& input, Arguments& arguments) {
+Value Interpreter::apply(bool test, std::string_view name, const Value& input,
+                         Arguments& arguments) {
   meter.work(4);
-  const Builtin* test = find_test(name);
-  if (test == nullptr) return fail("No test named '$'.", name);
-  if (!bind(arguments, name, test->parameters, test->required)) return {};
-  return test->run(*this, input, arguments);
+  const Level level(*this);  // map() can apply map(), and so on
+  const Builtin* const found = test ? find_test(name) : find_filter(name);
+  if (found == nullptr) return fail(test ? "No test named '$'." : "No filter named '$'.", name);
+  return failed_ ? Value() : call_builtin(*found, input, arguments);
 }
 
 bool Interpreter::bind(Arguments& arguments, std::string_view function, std::string_view parameters,

@@ -28,29 +28,26 @@ Value default_filter(Interpreter& run, const Value& self, Arguments& arguments) 
 }
 
 Value first_filter(Interpreter& run, const Value& self, Arguments&) {
-  ItemCursor cursor;
-  if (!run.start(self, cursor)) return {};
-  Value item;
-  if (cursor.next(run, item)) return item;
-  return run.ok() ? run.undefined("No first item, sequence was empty.") : Value();
-}
-
-// The items from the last to the first. Iterators can't be reversed, only collected.
-bool collect_reversed(Interpreter& run, const Value& self, List& items) {
-  if (!run.collect(self, items)) return false;
-  std::reverse(items.begin(), items.end());
-  return true;
+  if (self.is_text() && length_of(self) > 0) return run.item(self, Value::integer(0));
+  if (self.is(Kind::generator) && !self.items().empty()) {  // the others stay in it
+    List& items = self.as<Sequence>().items;
+    run.meter.work(items.size());
+    Value item = items[0];
+    items.erase(items.begin());
+    return item;
+  }
+  const Value all = run.iterate(self);
+  if (all.is_missing()) return {};
+  return all.items().empty() ? run.undefined("No first item, sequence was empty.") : all.items()[0];
 }
 
 Value last_filter(Interpreter& run, const Value& self, Arguments&) {
   const int64_t length = length_of(self);
   if (length < 0) return run.refuse(self, "'$' object is not reversible");
   if (length == 0) return run.undefined("No last item, sequence was empty.");
-  if (self.is_sequence() || self.is_text() || self.is(Kind::range)) {
-    return run.item(self, Value::integer(-1));
-  }
-  List items = run.new_list();
-  return run.collect(self, items) ? items.back() : Value();
+  if (self.is_text()) return run.item(self, Value::integer(-1));
+  const Value all = run.iterate(self);
+  return all.is_missing() ? Value() : all.items().back();
 }
 
 Value list_filter(Interpreter& run, const Value& self, Arguments&) {
@@ -61,19 +58,15 @@ Value list_filter(Interpreter& run, const Value& self, Arguments&) {
 Value reverse_filter(Interpreter& run, const Value& self, Arguments&) {
   if (self.is_text()) return run.slice(self, Value::none(), Value::none(), Value::integer(-1));
   List items = run.new_list();
-  if (!collect_reversed(run, self, items)) return {};
-  return self.is(Kind::iterator) ? run.list(std::move(items)) : run.iterator(std::move(items));
+  if (!run.collect(self, items)) return {};
+  std::reverse(items.begin(), items.end());
+  return run.make(self.is(Kind::generator) ? Kind::list : Kind::generator, std::move(items));
 }
 
 Value items_filter(Interpreter& run, const Value& self, Arguments&) {
-  List items = run.new_list();
-  if (self.is(Kind::dict)) {
-    for (const Entry& entry : self.entries())
-      items.push_back(run.tuple(List({entry.first, entry.second}, &run.meter)));
-  } else if (!self.is(Kind::undefined)) {
-    return run.fail("Can only get item pairs from a mapping.");
-  }
-  return run.iterator(std::move(items));
+  if (self.is(Kind::dict)) return run.generator(run.parts_of(self, Kind::pairs));
+  if (self.is(Kind::undefined)) return run.generator(run.new_list());
+  return run.fail("Can only get item pairs from a mapping.");
 }
 
 Value sort_filter(Interpreter& run, const Value& self, Arguments& arguments) {
@@ -168,7 +161,7 @@ Value unique_filter(Interpreter& run, const Value& self, Arguments& arguments) {
     seen.emplace_back(key, Value());
     unique.push_back(item);
   }
-  return run.iterator(std::move(unique));
+  return run.generator(std::move(unique));
 }
 
 // The least item, for -1, or the greatest, for 1.
@@ -191,11 +184,12 @@ Value extreme_filter(Interpreter& run, const Value& self, Arguments& arguments, 
 Value sum_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   Value total = arguments.has(1) ? arguments[1] : Value::integer(0);
   if (total.is_text()) return run.fail("sum() can't sum strings");
-  ItemCursor cursor;
-  if (!run.start(self, cursor)) return {};
-  Value item;
-  while (run.ok() && cursor.next(run, item)) {
-    item = run.path(item, arguments[0]);
+  const Value all = run.iterate(self);
+  if (all.is_missing()) return {};
+  for (const Value& each : all.items()) {
+    if (!run.ok()) break;
+    run.meter.work(1);
+    const Value item = run.path(each, arguments[0]);
     if (run.ok()) total = run.binary(LexemeType::add, total, item);
   }
   return total;
@@ -203,13 +197,12 @@ Value sum_filter(Interpreter& run, const Value& self, Arguments& arguments) {
 
 Value join_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   const Value between = run.text_of(arguments[0], "");
-  ItemCursor cursor;
-  if (between.is_missing() || !run.start(self, cursor)) return {};
+  const Value all = between.is_missing() ? Value() : run.iterate(self);
+  if (all.is_missing()) return {};
   TextWriter out(run.meter);
-  Value item;
-  for (bool first = true; run.ok() && cursor.next(run, item); first = false) {
-    if (!first) out.copy(between.as<Text>());
-    item = run.path(item, arguments[1]);
+  for (size_t i = 0; i < all.items().size() && run.ok(); ++i) {
+    if (i > 0) out.copy(between.as<Text>());
+    const Value item = run.path(all.items()[i], arguments[1]);
     if (run.ok()) run.write(out, item);
   }
   return run.ok() ? out.take() : Value();

@@ -8,8 +8,6 @@ namespace {
 
 // --- functions ---
 
-constexpr int64_t kMaxRange = 100'000;  // as in jinja2's sandbox
-
 Value make_range(Interpreter& run, const Value&, Arguments& arguments) {
   const int64_t first = run.integer_of(arguments[0], 0);
   const bool one = !arguments.has(1);
@@ -18,13 +16,9 @@ Value make_range(Interpreter& run, const Value&, Arguments& arguments) {
   const int64_t step = run.integer_of(arguments[2], 1);
   if (!run.ok()) return {};
   if (step == 0) return run.fail("range() arg 3 must not be zero");
-  auto* const range = new Range(start, stop, step);
-  const Value made = run.adopt(range, sizeof(Range));
-  for (const Value& argument : arguments.list) range->from_input |= argument.from_input();
-  if (range->length > kMaxRange) {
-    return run.fail("Range too big. The sandbox blocks ranges larger than $.", kMaxRange);
-  }
-  return made;
+  bool input = false;
+  for (const Value& argument : arguments.list) input |= argument.from_input();
+  return run.range(start, stop, step, input);
 }
 
 // What Python's dict(...) makes of its arguments.
@@ -129,10 +123,11 @@ Value is_false_itself(Interpreter&, const Value& self, Arguments&) {
 }
 
 Value is_sequence(Interpreter&, const Value& self, Arguments&) {
-  return Value::boolean(length_of(self) >= 0 && !self.is(Kind::view));
+  return Value::boolean(length_of(self) >= 0 &&
+                        (!self.has_items() || self.is_sequence() || self.is(Kind::range)));
 }
 Value is_iterable(Interpreter&, const Value& self, Arguments&) {
-  return Value::boolean(length_of(self) >= 0 || self.is(Kind::iterator) || self.is(Kind::loop));
+  return Value::boolean(length_of(self) >= 0 || self.is(Kind::generator) || self.is(Kind::loop));
 }
 
 Value is_same(Interpreter& run, const Value& self, Arguments& arguments) {

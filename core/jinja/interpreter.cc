@@ -34,22 +34,13 @@ Interpreter::Interpreter(const Program& of, const Limits& within, const Value& c
       options(with),
       context_(context),
       root_(of.names.size(), Value(), &meter),
-      scopes_(&meter),
-      free_scopes_(&meter),
       kept_(&meter) {
   meter.work(of.work);
 }
 
 Interpreter::~Interpreter() {
-  // Values that change can hold each other in a circle, so they let go first.
-  for (const Value& value : kept_) {
-    if (value.is(Kind::space)) {
-      value.as<Namespace>().entries.clear();
-    } else if (value.is(Kind::loop)) {
-      value.as<Loop>().changed.clear();
-    }
-  }
-  for (const auto& scope : scopes_) scope->names.clear();
+  // Values that change can hold each other in a circle.
+  for (const Value& value : kept_) value.get()->let_go();
   root_.clear();
   kept_.clear();
 }
@@ -107,13 +98,15 @@ bool Interpreter::ok() {
 
 bool Interpreter::room(uint64_t bytes) { return meter.has_room(bytes) ? ok() : (ok(), false); }
 
+Interpreter::Level::Level(Interpreter& interpreter) : run(interpreter) {
+  if (++run.level_ > run.limits.max_calls) run.fail("it nests too deeply while it runs");
+}
+
 void Interpreter::keep(const Value& value) { kept_.push_back(value); }
 
 // --- values ---
 
-Value Interpreter::adopt(Object* object, size_t bytes, size_t inner_depth) {
-  object->depth = static_cast<uint16_t>(std::min<size_t>(
-      UINT16_MAX, std::max<size_t>(object->depth, inner_depth + (inner_depth == 0 ? 0 : 1))));
+Value Interpreter::adopt(Object* object, size_t bytes) {
   meter.work(4);
   object->charge(&meter, bytes);
   Value value = Value::object(object);
@@ -135,16 +128,24 @@ Value Interpreter::part(const Value& of, std::string_view part) {
   return writer.take();
 }
 
-Value Interpreter::list(List items) {
+Value Interpreter::make(Kind kind, List items) {
   if (items.size() > limits.max_items) return too_many();
   meter.work(items.size());  // for the depth
-  return adopt(new Sequence(Kind::list, std::move(items)), sizeof(Sequence));
+  return adopt(new Sequence(kind, std::move(items)), sizeof(Sequence));
 }
 
-Value Interpreter::tuple(List items) {
-  if (items.size() > limits.max_items) return too_many();
-  meter.work(items.size());
-  return adopt(new Sequence(Kind::tuple, std::move(items)), sizeof(Sequence));
+Value Interpreter::range(int64_t start, int64_t stop, int64_t step, bool from_input) {
+  constexpr int64_t kMostItems = 100'000;  // as in jinja2's sandbox
+  List numbers = new_list();
+  for (int64_t i = start; step > 0 ? i < stop : i > stop;) {
+    if (numbers.size() == kMostItems) {
+      return fail("Range too big. The sandbox blocks ranges larger than $.", kMostItems);
+    }
+    numbers.push_back(Value::integer(i).marked(from_input));
+    if (__builtin_add_overflow(i, step, &i)) break;
+  }
+  meter.work(numbers.size());
+  return adopt(new Range(std::move(numbers), start, stop, step), sizeof(Range)).marked(from_input);
 }
 
 Value Interpreter::dict(Entries entries) {
@@ -156,13 +157,6 @@ Value Interpreter::dict(Entries entries) {
   return adopt(new Dict(std::move(entries)), sizeof(Dict));
 }
 
-Value Interpreter::iterator(List items) {
-  size_t depth = 0;
-  meter.work(items.size());
-  for (const Value& item : items) depth = std::max(depth, item.depth());
-  return adopt(new Iterator(std::move(items)), sizeof(Iterator), depth);
-}
-
 Value Interpreter::too_many() {
   return fail("a list has more than $ items", static_cast<int64_t>(limits.max_items));
 }
@@ -170,12 +164,6 @@ Value Interpreter::too_many() {
 Value Interpreter::undefined(const char* pattern, std::string_view first, std::string_view second) {
   auto* const made = new Undefined(filled(pattern, printable(first), printable(second)));
   return adopt(made, sizeof(Undefined) + made->message.size());
-}
-
-bool Iterator::next(Interpreter&, Value& item) {
-  if (at >= items.size()) return false;
-  item = items[at++];
-  return true;
 }
 
 Method::Method(Value object, int index)
@@ -195,28 +183,10 @@ void Scope::set(Symbol symbol, Value value) {
   names.emplace_back(symbol, std::move(value));
 }
 
-Scope* Interpreter::open_scope(Scope* parent) {
-  Scope* scope = nullptr;
-  if (free_scopes_.empty()) {
-    meter.take(sizeof(Scope));
-    scopes_.push_back(std::make_unique<Scope>(&meter));
-    scope = scopes_.back().get();
-  } else {
-    scope = free_scopes_.back();
-    free_scopes_.pop_back();
-  }
-  scope->parent = parent;
-  return scope;
-}
-
-void Interpreter::close_scope(Scope* scope) {
-  if (scope->captured) return;  // stays until the end
-  scope->names.clear();
-  free_scopes_.push_back(scope);
-}
-
-void Interpreter::capture(Scope* scope) {
-  for (; scope != nullptr && !scope->captured; scope = scope->parent) scope->captured = true;
+Value Interpreter::new_scope(Scope* parent) {
+  auto* const scope = new Scope(&meter, parent);
+  scope->charge(&meter, sizeof(Scope));
+  return Value::object(scope);
 }
 
 void Interpreter::set(Symbol symbol, Value value, Scope* scope) {

@@ -4,11 +4,9 @@
 // and return. The first error counts. Only errors make missing values.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/format.h"
 #include "jinja/ast.h"
@@ -18,6 +16,7 @@
 namespace sluice::jinja {
 
 class Interpreter;
+struct Builtin;
 
 // The arguments of a call. After bind() the list has one value for each parameter.
 struct Arguments {
@@ -33,35 +32,21 @@ struct Arguments {
   bool yes(size_t i) const { return has(i) && is_true(list[i]); }
 };
 
-// Goes through the items of a value.
-struct ItemCursor {
-  Value source;
-  size_t at = 0;
-  // False at the end, after an error and when the meter is spent.
-  bool next(Interpreter& run, Value& item);
-};
-
 // The names that a body sees: its own, then those of the bodies around it.
-struct Scope {
-  explicit Scope(Meter* meter) : names(meter) {}
-  Scope* parent = nullptr;
-  bool captured = false;  // a macro or a loop that may live longer refers to it
-  Vector<std::pair<Symbol, Value>> names;
+struct Scope : Object {
+  Scope(Meter* meter, Scope* around) : Object(Kind::scope), parent(around), names(meter) {}
+  void let_go() override { names.clear(); }
   void set(Symbol symbol, Value value);
-};
 
-// An iterator gives its items once. Iterators of filters compute an item when it is asked for.
-struct Iterator : Object {
-  explicit Iterator(List list) : Object(Kind::iterator), items(std::move(list)) {}
-  virtual bool next(Interpreter& run, Value& item);
-  List items;
-  size_t at = 0;
+  Scope* parent;
+  bool captured = false;  // a macro refers to it, so it is kept
+  Vector<std::pair<Symbol, Value>> names;
 };
 
 struct Macro : Object {
-  Macro() : Object(Kind::macro) {}
-  const Stmt* stmt = nullptr;  // a macro or a call block
-  Scope* scope = nullptr;      // where it was made
+  Macro(const Stmt* made_by, Scope* in) : Object(Kind::macro), stmt(made_by), scope(in) {}
+  const Stmt* stmt;  // a macro or a call block
+  Scope* scope;      // where it was made
 };
 
 // A method and its object.
@@ -71,27 +56,23 @@ struct Method : Object {
   int method;
 };
 
+// The loop variable.
 struct Loop : Object {
-  explicit Loop(Meter* meter) : Object(Kind::loop), changed(meter) {}
-  bool next(Interpreter& run, Value& item);
-  bool peek(Interpreter& run);  // whether there is another item, which is then in `after`
+  Loop(const Stmt& of, Value over, Scope* around, Meter* meter);
+  void let_go() override { changed.clear(); }
+  // Whether there is an item of this index. It tests no more items than it must, as in jinja2.
+  bool has(Interpreter& run, int64_t index);
+  const List& items() const { return stmt.test == nullptr ? source.items() : chosen; }
   int64_t count(Interpreter& run);
-  // The loop is over, but may live on as a value. It lets go of its items: they can hold other
-  // loops, and so on, deeper than any value may be.
-  void end();
 
-  const Stmt* stmt = nullptr;
-  Scope* scope = nullptr;  // around the loop
-  bool over = false;
-  bool filtered = false;  // what is to come has passed the loop's test
-  ItemCursor source;
-  int64_t depth0 = 0, index0 = -1, length = -1;
-  Value before, current, after;
+  const Stmt& stmt;
+  Value source;
+  Scope* scope;   // around the loop
+  size_t at = 0;  // the next item that is to be tested
+  List chosen;    // those that have passed the test, if there is one
+  int64_t index0 = -1;
   List changed;
   bool has_changed = false;
-
- private:
-  bool pull(Interpreter& run, Value& item);
 };
 
 class Interpreter {
@@ -122,21 +103,24 @@ class Interpreter {
   // A part of a text, which the view lies in, with where it comes from.
   Value part(const Value& of, std::string_view part);
   List new_list() { return List(&meter); }
-  Value list(List items);
-  Value tuple(List items);
+  // A value that has items, of any kind but a range.
+  Value make(Kind kind, List items);
+  Value list(List items) { return make(Kind::list, std::move(items)); }
+  Value tuple(List items) { return make(Kind::tuple, std::move(items)); }
+  Value generator(List items) { return make(Kind::generator, std::move(items)); }
+  Value range(int64_t start, int64_t stop, int64_t step, bool from_input);
   Value dict(Entries entries);
-  Value iterator(List items);
   // A value that isn't there; the pattern as for fail() tells what is missing.
   Value undefined(const char* pattern, std::string_view first = {}, std::string_view second = {});
-  // A new object, with the depth of what it holds.
-  Value adopt(Object* object, size_t bytes, size_t inner_depth = 0);
+  Value adopt(Object* object, size_t bytes);
 
   // --- Python (lookup.cc, operators.cc, print.cc) ---
-  // Both fail if the value can't be iterated.
-  bool start(const Value& value, ItemCursor& cursor);
+  // What a `for` goes through, as a value that has items; it takes those of a generator away. Both
+  // fail if the value can't be iterated.
+  Value iterate(const Value& value);
   bool collect(const Value& value, List& items);
-  // The next item of an iterator, which may ask others for theirs. As ItemCursor::next.
-  bool next_of(Iterator& iterator, Value& item);
+  // The keys, the values or the pairs of both.
+  List parts_of(const Value& dict, Kind parts);
   Value attribute(const Value& object, std::string_view name);
   Value item(const Value& object, const Value& index);
   Value slice(const Value& object, const Value& begin, const Value& end, const Value& step);
@@ -163,13 +147,14 @@ class Interpreter {
 
   // --- calls (expressions.cc) ---
   Value call(const Value& callee, Arguments& arguments);
-  Value call_filter(std::string_view name, const Value& input, Arguments& arguments);
-  Value call_test(std::string_view name, const Value& input, Arguments& arguments);
+  Value call_builtin(const Builtin& builtin, const Value& self, Arguments& arguments);
+  // A filter or a test.
+  Value apply(bool test, std::string_view name, const Value& input, Arguments& arguments);
   // Puts the arguments in the order of the parameters, whose names have spaces between them. "/" in
   // front: they can't be given by name.
   bool bind(Arguments& arguments, std::string_view function, std::string_view parameters,
             size_t required);
-  // Keeps a value that can hold others to the end, so that no circle of values stays behind.
+  // Keeps a value that can hold others to the end, when it lets go of them.
   void keep(const Value& value);
 
   Meter meter;  // outlives all values
@@ -186,17 +171,14 @@ class Interpreter {
   Flow run_stmt(const Stmt& stmt, Scope* scope);
   Flow run_branch(const Stmt& stmt, Scope* scope);
   void run_output(const Stmt& stmt, Scope* scope);
-  Flow run_loop(const Stmt& stmt, const Value& source, Scope* scope, int64_t depth0);
-  void run_with(const Stmt& stmt, Scope* scope);
+  Flow run_loop(const Stmt& stmt, Scope* scope);
+  Flow run_with(const Stmt& stmt, Scope* scope);
   void run_call_block(const Stmt& stmt, Scope* scope);
   Flow run_captured(const Stmt& stmt, Scope* scope);
   void assign(const Expr& target, const Value& value, Scope* scope);
   Value call_macro(const Macro& macro, Arguments& arguments);
-  Value call_loop(const Loop& loop, Arguments& arguments);
   Value make_macro(const Stmt& stmt, Scope* scope);
-  Scope* open_scope(Scope* parent);
-  void close_scope(Scope* scope);
-  void capture(Scope* scope);
+  Value new_scope(Scope* parent);
   void set(Symbol symbol, Value value, Scope* scope);
   Value load(Symbol symbol, const Scope* scope);
 
@@ -212,20 +194,23 @@ class Interpreter {
   Value eval_filter(const Expr& expr, Scope* scope, const Value* input);
   bool eval_arguments(const Expr& expr, Scope* scope, Arguments& arguments);
 
-  // Where the text goes that is written: to the result, or to what captures it.
   struct Capture;
+  // What calls itself counts as long as this lives; too many at a time fail.
+  struct Level {
+    explicit Level(Interpreter& interpreter);
+    ~Level() { --run.level_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    Interpreter& run;
+  };
 
   Value context_;
   List root_;  // the names of the top level, by symbol
-  Vector<std::unique_ptr<Scope>> scopes_;
-  Vector<Scope*> free_scopes_;
   List kept_;
-  TextWriter* out_ = nullptr;
+  TextWriter* out_ = nullptr;  // the result, or what captures the text
   size_t level_ = 0;
   uint32_t line_ = 1;
   bool failed_ = false;
-  bool stopped_ = false;
-  uint64_t next_ask_ = 0;  // the step at which options.stopped is asked again
   std::string error_;
 };
 

@@ -9,29 +9,29 @@ namespace sluice::jinja {
 namespace {
 
 Value loop_member(Interpreter& run, Loop& loop, std::string_view name) {
-  const auto count = [&] {
-    const int64_t n = loop.count(run);
-    if (n < 0) run.fail("the loop's length is not known");
-    return n;
-  };
-  if (name == "index") return Value::integer(loop.index0 + 1);
-  if (name == "index0") return Value::integer(loop.index0);
-  if (name == "first") return Value::boolean(loop.index0 == 0);
-  if (name == "depth") return Value::integer(loop.depth0 + 1);
-  if (name == "depth0") return Value::integer(loop.depth0);
+  const int64_t i = loop.index0;
+  const auto item = [&](int64_t at) { return loop.items()[static_cast<size_t>(at)]; };
   Value result;
-  if (name == "last") {
-    result = Value::boolean(!loop.peek(run));
+  if (name == "index") {
+    result = Value::integer(i + 1);
+  } else if (name == "index0") {
+    result = Value::integer(i);
+  } else if (name == "first") {
+    result = Value::boolean(i == 0);
+  } else if (name == "last") {
+    result = Value::boolean(!loop.has(run, i + 1));
   } else if (name == "length") {
-    result = Value::integer(count());
+    result = Value::integer(loop.count(run));
   } else if (name == "revindex") {
-    result = Value::integer(count() - loop.index0);
+    result = Value::integer(loop.count(run) - i);
   } else if (name == "revindex0") {
-    result = Value::integer(count() - loop.index0 - 1);
+    result = Value::integer(loop.count(run) - i - 1);
   } else if (name == "previtem") {
-    result = loop.index0 == 0 ? run.undefined("there is no previous item") : loop.before;
+    result = i <= 0 ? run.undefined("there is no previous item") : item(i - 1);
   } else if (name == "nextitem") {
-    result = loop.peek(run) ? loop.after : run.undefined("there is no next item");
+    result = loop.has(run, i + 1) ? item(i + 1) : run.undefined("there is no next item");
+  } else if (name == "cycle" || name.starts_with("depth")) {
+    run.fail("loop.$ isn't supported here", name);
   }
   return run.ok() ? result : Value();
 }
@@ -73,14 +73,15 @@ Value member(Interpreter& run, const Value& object, std::string_view name) {
       if (object.as<Sequence>().group && name == "grouper") return object.items()[0];
       if (object.as<Sequence>().group && name == "list") return object.items()[1];
       break;
-    case Kind::range:
-      if (name == "start")
-        return Value::integer(object.as<Range>().start).marked(object.as<Range>().from_input);
-      if (name == "stop")
-        return Value::integer(object.as<Range>().stop).marked(object.as<Range>().from_input);
-      if (name == "step")
-        return Value::integer(object.as<Range>().step).marked(object.as<Range>().from_input);
+    case Kind::range: {
+      const auto& range = object.as<Range>();
+      const int64_t* const found_at = name == "start"  ? &range.start
+                                      : name == "stop" ? &range.stop
+                                      : name == "step" ? &range.step
+                                                       : nullptr;
+      if (found_at != nullptr) found = Value::integer(*found_at).marked(range.from_input);
       break;
+    }
     default:
       break;
   }
@@ -95,10 +96,15 @@ std::string described(const Value& object) {
   return object.is(Kind::none) ? "None" : concat(type_name(object), " object");
 }
 
-// The place of a Python index in a sequence, or -1.
-int64_t place(int64_t index, int64_t length) {
-  if (index < 0) index += length;
-  return index >= 0 && index < length ? index : -1;
+bool is_sliceable(const Value& object) {
+  return object.is_text() || object.is_sequence() || object.is(Kind::range);
+}
+
+Value chars_of(Interpreter& run, const Value& text, size_t begin, size_t end) {
+  const std::string_view all = text.as_text();
+  const size_t chars = text.as<Text>().chars;
+  if (chars != all.size()) run.meter.scan(all.size());
+  return run.part(text, sub_chars(all, chars, begin, end));
 }
 
 }  // namespace
@@ -115,21 +121,19 @@ Value Interpreter::attribute(const Value& object, std::string_view name) {
 
 Value Interpreter::item(const Value& object, const Value& index) {
   if (object.is(Kind::undefined)) return refuse(object, "");
-  const int64_t length = length_of(object);
   if (object.is(Kind::dict)) {
     const Value* value = is_hashable(index) ? find(object.entries(), index, meter) : nullptr;
     if (value != nullptr) return *value;
-  } else if (index.is_integer() && length >= 0) {
-    const int64_t at = place(index.as_integer(), length);
-    if (at >= 0 && object.is_sequence()) return object.items()[static_cast<size_t>(at)];
-    if (at >= 0 && object.is(Kind::range))
-      return Value::integer(object.as<Range>().at(at))
-          .marked(object.as<Range>().from_input || index.from_input());
-    if (at >= 0 && object.is_text()) {
+  } else if (index.is_integer() && is_sliceable(object)) {
+    const int64_t length = length_of(object);
+    const int64_t at = index.as_integer() < 0 ? index.as_integer() + length : index.as_integer();
+    if (at >= 0 && at < length) {
       const auto i = static_cast<size_t>(at);
-      const size_t chars = object.as<Text>().chars;
-      if (chars != object.as_text().size()) meter.scan(object.as_text().size());
-      return part(object, sub_chars(object.as_text(), chars, i, i + 1));
+      if (object.is_text()) return chars_of(*this, object, i, i + 1);
+      const Value& found = object.items()[i];
+      // A number of a range is known by where it stands.
+      return object.is(Kind::range) ? found.marked(found.from_input() || index.from_input())
+                                    : found;
     }
   }
   if (index.is_text()) {
@@ -147,12 +151,11 @@ Value Interpreter::slice(const Value& object, const Value& begin, const Value& e
       return refuse(*part, "slice indices must be integers or None, not $");
     }
   }
-  if (!object.is_text() && !object.is_sequence() && !object.is(Kind::range)) {
-    return refuse(object, "'$' object can't be sliced");
-  }
+  if (!is_sliceable(object)) return refuse(object, "'$' object can't be sliced");
   const int64_t length = length_of(object);
-  const int64_t step = by.is(Kind::none) ? 1 : std::max(by.as_integer(), -INT64_MAX);
-  if (step == 0) return fail("slice step cannot be zero");
+  if (!by.is(Kind::none) && by.as_integer() == 0) return fail("slice step cannot be zero");
+  // No step need be longer than all there is.
+  const int64_t step = by.is(Kind::none) ? 1 : std::clamp(by.as_integer(), -length - 1, length + 1);
   const int64_t least = step > 0 ? 0 : -1;
   const int64_t most = step > 0 ? length : length - 1;
   const auto bound = [&](const Value& value, int64_t otherwise) {
@@ -162,120 +165,77 @@ Value Interpreter::slice(const Value& object, const Value& begin, const Value& e
   };
   const int64_t from = bound(begin, step > 0 ? 0 : length - 1);
   const int64_t to = bound(end, step > 0 ? length : -1);
-  const Range places(from, to, step);
   if (object.is(Kind::range)) {
+    if (step != 1) return fail("a step in the slice of a range isn't supported here");
     const auto& range = object.as<Range>();
-    if (places.length == 0) return adopt(new Range(0, 0, 1), sizeof(Range));
-    int64_t stride = 0, past = 0;
-    const bool too_large =
-        __builtin_mul_overflow(range.step, places.length > 1 ? step : 1, &stride) ||
-        __builtin_add_overflow(range.at(places.at(places.length - 1)), stride > 0 ? 1 : -1, &past);
-    if (too_large) return fail("a part of a range does not fit into 64 bits");
-    auto* const made = new Range(range.at(from), past, stride);
-    made->from_input =
-        range.from_input || begin.from_input() || end.from_input() || by.from_input();
-    return adopt(made, sizeof(Range));
-  }
-  if (object.is_text()) {
-    const std::string_view all = object.as_text();
-    const size_t chars = object.as<Text>().chars;
-    if (chars != all.size()) meter.scan(all.size());
-    if (step == 1) {
-      const auto last = static_cast<size_t>(std::max(from, to));
-      return part(object, sub_chars(all, chars, static_cast<size_t>(from), last));
+    const bool input = range.from_input || begin.from_input() || end.from_input();
+    int64_t start = 0, stop = 0;
+    if (__builtin_mul_overflow(from, range.step, &start) ||
+        __builtin_add_overflow(start, range.start, &start) ||
+        __builtin_mul_overflow(to, range.step, &stop) ||
+        __builtin_add_overflow(stop, range.start, &stop)) {
+      return fail("a part of a range does not fit into 64 bits");
     }
-    if (!room(uint64_t{chars} * sizeof(uint32_t))) return {};
-    Vector<uint32_t> starts(&meter);
-    starts.reserve(chars);
-    for (size_t at = 0; at < all.size(); at += char_bytes(all.substr(at)))
-      starts.push_back(static_cast<uint32_t>(at));
-    TextWriter out(meter);
-    for (int64_t i = 0; i < places.length && ok(); ++i) {
-      const size_t at = starts[static_cast<size_t>(places.at(i))];
-      out.change(all.substr(at, char_bytes(all.substr(at))), object.as<Text>(), at);
-    }
-    return out.take();
+    return this->range(start, stop, range.step, input);
   }
-  List out = new_list();
-  for (int64_t i = 0; i < places.length && ok(); ++i) {
+  if (object.is_text() && step == 1) {
+    return chars_of(*this, object, static_cast<size_t>(from),
+                    static_cast<size_t>(std::max(from, to)));
+  }
+  const Value all = iterate(object);
+  if (all.is_missing()) return {};
+  List chosen = new_list();
+  TextWriter text(meter);
+  for (int64_t i = from; (step > 0 ? i < to : i > to) && ok(); i += step) {
     meter.work(1);
-    out.push_back(object.items()[static_cast<size_t>(places.at(i))]);
+    const Value& item = all.items()[static_cast<size_t>(i)];
+    if (object.is_text()) {
+      text.change(item.as_text(), item.as<Text>(), 0);
+    } else {
+      chosen.push_back(item);
+    }
   }
-  return object.is(Kind::list) ? list(std::move(out)) : tuple(std::move(out));
+  return object.is_text() ? text.take() : make(object.kind(), std::move(chosen));
 }
 
 // --- going through a value ---
 
-bool Interpreter::start(const Value& value, ItemCursor& cursor) {
-  const bool iterable = length_of(value) >= 0 || value.is(Kind::iterator);
-  if (!iterable) refuse(value, "'$' object is not iterable");
-  cursor = {value, 0};
-  return iterable;
-}
-
-bool ItemCursor::next(Interpreter& run, Value& item) {
-  run.meter.work(2);
-  if (run.meter.spent()) return false;
-  switch (source.kind()) {
-    case Kind::list:
-    case Kind::tuple:
-      if (at >= source.items().size()) return false;
-      item = source.items()[at++];
-      return true;
-    case Kind::text: {
-      const std::string_view rest = source.as_text().substr(at);
-      if (rest.empty()) return false;
-      const size_t n = char_bytes(rest);
-      item = run.part(source, rest.substr(0, n));
-      at += n;
-      return !item.is_missing();
+Value Interpreter::iterate(const Value& value) {
+  List items = new_list();
+  if (value.is(Kind::generator)) {
+    std::swap(items, value.as<Sequence>().items);
+  } else if (value.has_items()) {
+    meter.work(1 + value.items().size());
+    return value;
+  } else if (value.is(Kind::dict)) {
+    items = parts_of(value, Kind::keys);
+  } else if (value.is_text()) {
+    for (std::string_view rest = value.as_text(); !rest.empty() && ok();) {
+      items.push_back(part(value, rest.substr(0, char_bytes(rest))));
+      rest.remove_prefix(char_bytes(rest));
     }
-    case Kind::dict:
-    case Kind::view: {
-      const bool view = source.is(Kind::view);
-      const auto& entries = (view ? source.as<View>().dict : source).entries();
-      if (at >= entries.size()) return false;
-      const Entry& entry = entries[at++];
-      const auto what = view ? source.as<View>().what : View::What::keys;
-      if (what == View::What::items) {
-        item = run.tuple(List({entry.first, entry.second}, &run.meter));
-      } else {
-        item = what == View::What::keys ? entry.first : entry.second;
-      }
-      return !item.is_missing();
-    }
-    case Kind::range:
-      if (static_cast<int64_t>(at) >= source.as<Range>().length) return false;
-      item = Value::integer(source.as<Range>().at(static_cast<int64_t>(at++)))
-                 .marked(source.as<Range>().from_input);
-      return true;
-    case Kind::iterator:
-      return run.next_of(source.as<Iterator>(), item);
-    case Kind::missing:
-    case Kind::undefined:
-      return false;
-    default:
-      run.start(source, *this);  // fails
-      return false;
+  } else if (!value.is(Kind::undefined)) {
+    return refuse(value, "'$' object is not iterable");
   }
+  return ok() ? list(std::move(items)) : Value();
 }
 
 bool Interpreter::collect(const Value& value, List& items) {
-  ItemCursor cursor;
-  if (!start(value, cursor)) return false;
-  Value item;
-  while (ok() && cursor.next(*this, item)) {
-    items.push_back(item);
-    if (items.size() > limits.max_items) too_many();
-  }
+  const Value all = iterate(value);
+  if (!all.is_missing()) append(items, all.items(), 0, all.items().size());
   return ok();
 }
 
-bool Interpreter::next_of(Iterator& iterator, Value& item) {
-  if (++level_ > limits.max_calls) fail("it nests too deeply while it runs");
-  const bool found = !failed_ && iterator.next(*this, item);
-  --level_;
-  return found;
+List Interpreter::parts_of(const Value& dict, Kind parts) {
+  List made = new_list();
+  for (const auto& [key, value] : dict.entries()) {
+    if (!ok()) break;
+    meter.work(1);
+    made.push_back(parts == Kind::pairs    ? tuple(List({key, value}, &meter))
+                   : parts == Kind::values ? value
+                                           : key);
+  }
+  return made;
 }
 
 Value Interpreter::path(const Value& from, const Value& attribute, const Value& fallback) {

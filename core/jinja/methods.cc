@@ -198,11 +198,11 @@ Value replace_method(Interpreter& run, const Value& self, Arguments& arguments) 
 }
 
 Value join_method(Interpreter& run, const Value& self, Arguments& arguments) {
-  ItemCursor cursor;
-  if (!run.start(arguments[0], cursor)) return {};
+  const Value all = run.iterate(arguments[0]);
+  if (all.is_missing()) return {};
   TextWriter out(run.meter);
-  Value item;
-  for (size_t i = 0; run.ok() && cursor.next(run, item); ++i) {
+  for (size_t i = 0; i < all.items().size() && run.ok(); ++i) {
+    const Value& item = all.items()[i];
     if (!item.is_text()) {
       return run.fail("sequence item $: expected str instance, $ found", std::to_string(i),
                       type_name(item));
@@ -276,9 +276,8 @@ Value dict_get(Interpreter& run, const Value& self, Arguments& arguments) {
   return arguments.has(1) ? arguments[1] : Value::none();
 }
 
-template <View::What what>
-Value dict_view(Interpreter& run, const Value& self, Arguments&) {
-  return run.adopt(new View(self, what), sizeof(View));
+Value dict_view(Interpreter& run, const Value& self, Arguments&, Kind parts) {
+  return run.make(parts, run.parts_of(self, parts));
 }
 
 // Lists and dicts never change, so a copy may be the same.
@@ -299,12 +298,6 @@ Value count_in(Interpreter& run, const Value& self, Arguments& arguments) {
     count += run.same(item, arguments[0]) ? 1 : 0;
   }
   return Value::integer(count);
-}
-
-Value loop_cycle(Interpreter& run, const Value& self, Arguments& arguments) {
-  if (arguments.list.empty()) return run.fail("no items for cycling given");
-  const int64_t at = std::max<int64_t>(self.as<Loop>().index0, 0);
-  return arguments.list[static_cast<size_t>(at) % arguments.list.size()];
 }
 
 Value loop_changed(Interpreter& run, const Value& self, Arguments& arguments) {
@@ -359,16 +352,15 @@ constexpr Row kMethods[] = {
     {Kind::text, {"isupper", variant<has_case, true>, "", 0}},
     {Kind::text, {"islower", variant<has_case, false>, "", 0}},
     {Kind::dict, {"get", dict_get, "/key default", 1}},
-    {Kind::dict, {"items", dict_view<View::What::items>, "", 0}},
-    {Kind::dict, {"keys", dict_view<View::What::keys>, "", 0}},
-    {Kind::dict, {"values", dict_view<View::What::values>, "", 0}},
+    {Kind::dict, {"items", variant<dict_view, Kind::pairs>, "", 0}},
+    {Kind::dict, {"keys", variant<dict_view, Kind::keys>, "", 0}},
+    {Kind::dict, {"values", variant<dict_view, Kind::values>, "", 0}},
     {Kind::dict, {"copy", copy, "", 0}},
     {Kind::list, {"index", index_in, "/value", 1}},
     {Kind::list, {"count", count_in, "/value", 1}},
     {Kind::list, {"copy", copy, "", 0}},
     {Kind::tuple, {"index", index_in, "/value", 1}},
     {Kind::tuple, {"count", count_in, "/value", 1}},
-    {Kind::loop, {"cycle", loop_cycle, "*", 0}},
     {Kind::loop, {"changed", loop_changed, "*", 0}},
 };
 

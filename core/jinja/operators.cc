@@ -242,20 +242,17 @@ bool Interpreter::contains(const Value& container, const Value& wanted) {
     }
     return find_part(meter, container.as_text(), wanted.as_text()) != std::string_view::npos;
   }
-  const bool keys = container.is(Kind::dict) ||
-                    (container.is(Kind::view) && container.as<View>().what == View::What::keys);
-  if (keys) {
-    const Value& dict = container.is(Kind::dict) ? container : container.as<View>().dict;
+  if (container.is(Kind::dict) || container.is(Kind::keys)) {
     if (!is_hashable(wanted)) {
       refuse(wanted, "unhashable type: '$'");
       return false;
     }
-    return find(dict.entries(), wanted, meter) != nullptr;
+    if (container.is(Kind::dict)) return find(container.entries(), wanted, meter) != nullptr;
   }
-  ItemCursor cursor;
-  if (!start(container, cursor)) return false;
-  Value item;
-  while (ok() && cursor.next(*this, item)) {
+  const Value all = iterate(container);
+  if (all.is_missing()) return false;
+  for (const Value& item : all.items()) {
+    if (!ok()) break;
     if (same(item, wanted)) return true;
   }
   return false;

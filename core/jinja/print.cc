@@ -119,16 +119,10 @@ class Printer {
         if (range.from_input) to_.mark_input(begin);
         return;
       }
-      case Kind::view: {
-        const auto what = value.as<View>().what;
-        List items = run_.new_list();
-        run_.collect(value, items);
-        return sequence(items,
-                        what == View::What::keys     ? "dict_keys(["
-                        : what == View::What::values ? "dict_values(["
-                                                     : "dict_items([",
-                        "])");
-      }
+      case Kind::keys:
+      case Kind::values:
+      case Kind::pairs:
+        return sequence(value.items(), concat(type_name(value), "(["), "])");
       case Kind::macro: {
         const Stmt& stmt = *value.as<Macro>().stmt;
         to_.own("<Macro ");

@@ -19,16 +19,14 @@ struct Interpreter::Capture {
 };
 
 Interpreter::Flow Interpreter::run_body(const Body& body, Scope* scope) {
-  if (++level_ > limits.max_calls) fail("it nests too deeply while it runs");
+  const Level level(*this);
   Flow flow = Flow::on;
   for (const Stmt* stmt : body) {
-    if (!ok()) break;
+    if (!ok() || flow != Flow::on) break;
     meter.work(2);
     line_ = stmt->line;
     flow = run_stmt(*stmt, scope);
-    if (flow != Flow::on) break;
   }
-  --level_;
   return flow;
 }
 
@@ -39,11 +37,8 @@ Interpreter::Flow Interpreter::run_stmt(const Stmt& stmt, Scope* scope) {
       break;
     case Stmt::Type::branch:
       return run_branch(stmt, scope);
-    case Stmt::Type::loop: {
-      const Value source = eval(*stmt.value, scope);
-      if (source.is_missing()) break;
-      return run_loop(stmt, source, scope, 0);
-    }
+    case Stmt::Type::loop:
+      return run_loop(stmt, scope);
     case Stmt::Type::set: {
       const Value value = eval(*stmt.value, scope);
       if (!value.is_missing()) assign(*stmt.target, value, scope);
@@ -59,13 +54,10 @@ Interpreter::Flow Interpreter::run_stmt(const Stmt& stmt, Scope* scope) {
       run_call_block(stmt, scope);
       break;
     case Stmt::Type::with:
-      run_with(stmt, scope);
-      break;
+      return run_with(stmt, scope);
     case Stmt::Type::scope: {
-      Scope* const inner = open_scope(stmt.in_root ? nullptr : scope);
-      const Flow flow = run_body(stmt.body, inner);
-      close_scope(inner);
-      return flow;
+      const Value inner = new_scope(scope);
+      return run_body(stmt.body, &inner.as<Scope>());
     }
     case Stmt::Type::leave_loop:
       return Flow::leave;
@@ -95,67 +87,60 @@ Interpreter::Flow Interpreter::run_branch(const Stmt& stmt, Scope* scope) {
   return Flow::on;
 }
 
-Interpreter::Flow Interpreter::run_loop(const Stmt& stmt, const Value& source, Scope* scope,
-                                        int64_t depth0) {
-  auto* const loop = new Loop(&meter);
-  const Value holder = adopt(loop, sizeof(Loop), source.depth());
+Interpreter::Flow Interpreter::run_loop(const Stmt& stmt, Scope* scope) {
+  const Value value = eval(*stmt.value, scope);
+  const Value source = value.is_missing() ? Value() : iterate(value);
+  if (source.is_missing()) return Flow::on;
+  const Value holder = adopt(new Loop(stmt, source, scope, &meter), sizeof(Loop));
   if (holder.is_missing()) return Flow::on;
-  loop->stmt = &stmt;
-  loop->scope = scope;
-  loop->depth0 = depth0;
-  if (!start(source, loop->source)) return Flow::on;
-  if (stmt.recursive) capture(scope);
+  auto& loop = holder.as<Loop>();
   bool completed = false;  // jinja2 runs `else` unless one round came to the end of the body
-  Value item;
-  while (ok() && loop->next(*this, item)) {
-    Scope* const inner = open_scope(scope);
-    inner->set(program.loop, holder);
-    assign(*stmt.target, item, inner);
-    const Flow flow = failed_ ? Flow::on : run_body(stmt.body, inner);
-    close_scope(inner);
+  while (ok() && loop.has(*this, loop.index0 + 1)) {
+    meter.work(4);
+    const Value item = loop.items()[static_cast<size_t>(++loop.index0)];
+    const Value names = new_scope(scope);
+    auto& inner = names.as<Scope>();
+    inner.set(program.loop, holder);
+    assign(*stmt.target, item, &inner);
+    const Flow flow = failed_ ? Flow::on : run_body(stmt.body, &inner);
     if (flow == Flow::leave) break;
     completed |= flow == Flow::on;
   }
-  loop->end();
+  loop.at = source.items().size();  // it may live on, but tests no more
   if (completed || stmt.other.empty() || !ok()) return Flow::on;
-  Scope* const inner = open_scope(scope);
-  const Flow flow = run_body(stmt.other, inner);
-  close_scope(inner);
-  return flow;
+  const Value inner = new_scope(scope);
+  return run_body(stmt.other, &inner.as<Scope>());
 }
 
 // {% set %}...{% endset %} and {% filter %}: the body's text, perhaps filtered.
 Interpreter::Flow Interpreter::run_captured(const Stmt& stmt, Scope* scope) {
-  Scope* const inner = open_scope(scope);
+  const Value inner = new_scope(scope);
   Value result;
-  Flow flow = Flow::on;
   {
     Capture captured(*this);
-    flow = run_body(stmt.body, inner);
-    if (ok() && flow == Flow::on) result = captured.text.take();
+    const Flow flow = run_body(stmt.body, &inner.as<Scope>());
+    if (flow != Flow::on) return flow;
+    if (ok()) result = captured.text.take();
   }
   if (!result.is_missing() && stmt.value != nullptr) {
-    result = eval_filter(*stmt.value, inner, &result);
+    result = eval_filter(*stmt.value, &inner.as<Scope>(), &result);
   }
-  if (!result.is_missing()) {
-    if (stmt.target != nullptr) {
-      assign(*stmt.target, result, scope);
-    } else {
-      write(*out_, result);
-    }
+  if (result.is_missing()) return Flow::on;
+  if (stmt.target != nullptr) {
+    assign(*stmt.target, result, scope);
+  } else {
+    write(*out_, result);
   }
-  close_scope(inner);
-  return flow;
+  return Flow::on;
 }
 
-void Interpreter::run_with(const Stmt& stmt, Scope* scope) {
-  Scope* const inner = open_scope(scope);
+Interpreter::Flow Interpreter::run_with(const Stmt& stmt, Scope* scope) {
+  const Value inner = new_scope(scope);
   for (size_t i = 0; i < stmt.targets.size() && ok(); ++i) {
     const Value value = eval(*stmt.exprs[i], scope);
-    if (!value.is_missing()) assign(*stmt.targets[i], value, inner);
+    if (!value.is_missing()) assign(*stmt.targets[i], value, &inner.as<Scope>());
   }
-  if (ok()) run_body(stmt.body, inner);
-  close_scope(inner);
+  return ok() ? run_body(stmt.body, &inner.as<Scope>()) : Flow::on;
 }
 
 void Interpreter::run_call_block(const Stmt& stmt, Scope* scope) {
@@ -166,11 +151,11 @@ void Interpreter::run_call_block(const Stmt& stmt, Scope* scope) {
 }
 
 Value Interpreter::make_macro(const Stmt& stmt, Scope* scope) {
-  auto* const macro = new Macro;
-  macro->stmt = &stmt;
-  macro->scope = scope;
-  capture(scope);
-  return adopt(macro, sizeof(Macro));
+  for (Scope* used = scope; used != nullptr && !used->captured; used = used->parent) {
+    used->captured = true;
+    keep(Value::object(used));
+  }
+  return adopt(new Macro(&stmt, scope), sizeof(Macro));
 }
 
 void Interpreter::assign(const Expr& target, const Value& value, Scope* scope) {
@@ -187,144 +172,86 @@ void Interpreter::assign(const Expr& target, const Value& value, Scope* scope) {
     }
     return;
   }
-  List items = new_list();
-  if (!collect(value, items)) return;
+  const Value parts = iterate(value);
+  if (parts.is_missing()) return;
+  const List& items = parts.items();
   const size_t n = target.operands.size();
-  if (items.size() > n) fail("too many values to unpack (expected $)", static_cast<int64_t>(n));
-  if (items.size() < n)
-    fail("not enough values to unpack (expected $, got $)", std::to_string(n),
+  if (items.size() != n) {
+    fail("cannot unpack: expected $ values, got $", std::to_string(n),
          std::to_string(items.size()));
+  }
   for (size_t i = 0; i < n && ok(); ++i) assign(*target.operands[i], items[i], scope);
 }
 
 Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
   const Stmt& stmt = *macro.stmt;
-  const size_t n = stmt.parameters.size();
-  Scope* const scope = open_scope(macro.scope);
   const std::string_view name =
       stmt.type == Stmt::Type::macro ? program.names[stmt.symbol].as_text() : "caller";
-  const auto take = [&](Symbol symbol) {
-    Value taken;
-    meter.work(2 + arguments.named.size());
-    for (size_t i = 0; i < arguments.named.size(); ++i) {
-      if (arguments.named[i].first.as_text() != program.names[symbol].as_text()) continue;
-      taken = std::move(arguments.named[i].second);
-      arguments.named.erase(arguments.named.begin() + static_cast<ptrdiff_t>(i));
-      break;
-    }
-    return taken;
-  };
-  Vector<Symbol> absent(&meter);
+  Vector<Symbol> symbols(&meter);
   bool has_caller = false;
-  for (size_t i = 0; i < n; ++i) {
-    const Symbol symbol = stmt.parameters[i].name;
-    has_caller |= symbol == program.caller;
-    Value value = i < arguments.list.size() ? arguments.list[i] : take(symbol);
-    if (value.is_missing()) {
-      value = undefined(stmt.parameters[i].fallback == nullptr ? "parameter '$' was not provided"
-                                                               : "'$' is undefined",
-                        program.names[symbol].as_text());
-      if (stmt.parameters[i].fallback != nullptr) absent.push_back(static_cast<Symbol>(i));
+  for (const Parameter& parameter : stmt.parameters) {
+    symbols.push_back(parameter.name);
+    has_caller |= parameter.name == program.caller;
+  }
+  if (arguments.list.size() > symbols.size()) {
+    return fail("$() takes at most $ argument(s)", name, std::to_string(symbols.size()));
+  }
+  if (stmt.takes_caller && !has_caller) symbols.push_back(program.caller);
+  std::string names;
+  for (const Symbol symbol : symbols) {
+    names += program.names[symbol].as_text();
+    names += ' ';
+  }
+  meter.pass(names.size());
+  if (!bind(arguments, name, names, 0)) return {};
+  const Value holder = new_scope(macro.scope);
+  auto& scope = holder.as<Scope>();
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const bool missing = arguments[i].is_missing();
+    scope.names.emplace_back(symbols[i], missing ? undefined("parameter '$' was not provided",
+                                                             program.names[symbols[i]].as_text())
+                                                 : arguments[i]);
+  }
+  for (size_t i = 0; i < stmt.parameters.size() && ok(); ++i) {
+    const Expr* const fallback = stmt.parameters[i].fallback;
+    if (arguments[i].is_missing() && fallback != nullptr) {
+      scope.names[i].second = eval(*fallback, &scope);
     }
-    scope->names.emplace_back(symbol, std::move(value));
   }
-  if (stmt.takes_caller && !has_caller) {
-    Value caller = take(program.caller);
-    scope->set(program.caller, caller.is_missing() ? undefined("No caller defined") : caller);
-  }
-  if (stmt.takes_kwargs) {
-    scope->set(program.kwargs, dict(std::move(arguments.named)));
-  } else if (!arguments.named.empty()) {
-    fail("macro '$' takes no keyword argument '$'", name, arguments.named[0].first.as_text());
-  }
-  if (stmt.takes_varargs) {
-    List rest = new_list();
-    append(rest, arguments.list, n, arguments.list.size());
-    scope->set(program.varargs, tuple(std::move(rest)));
-  } else if (arguments.list.size() > n) {
-    fail("macro '$' takes not more than $ argument(s)", name, std::to_string(n));
-  }
-  for (const Symbol i : absent) {
-    if (!ok()) break;
-    scope->set(stmt.parameters[i].name, eval(*stmt.parameters[i].fallback, scope));
-  }
-  Value result;
-  if (ok()) {
-    Capture captured(*this);
-    run_body(stmt.body, scope);
-    if (ok()) result = captured.text.take();
-  }
-  close_scope(scope);
-  return result;
-}
-
-Value Interpreter::call_loop(const Loop& loop, Arguments& arguments) {
-  if (!loop.stmt->recursive) {
-    return fail("The loop must have the 'recursive' marker to be called recursively.");
-  }
-  if (!bind(arguments, "loop", "iterable", 1)) return {};
+  if (!ok()) return {};
   Capture captured(*this);
-  run_loop(*loop.stmt, arguments[0], loop.scope, loop.depth0 + 1);
+  run_body(stmt.body, &scope);
   return ok() ? captured.text.take() : Value();
 }
 
 // --- the loop variable ---
 
-bool Loop::pull(Interpreter& run, Value& item) {
-  if (over) return false;
-  while (run.ok() && source.next(run, item)) {
-    run.meter.work(2);
-    if (stmt->test == nullptr || filtered) return true;
-    Scope* const inner = run.open_scope(scope);
-    run.assign(*stmt->target, item, inner);
-    const Value test = run.eval(*stmt->test, inner);
-    run.close_scope(inner);
-    if (!test.is_missing() && is_true(test)) return true;
+Loop::Loop(const Stmt& of, Value over, Scope* around, Meter* meter)
+    : Object(Kind::loop),
+      stmt(of),
+      source(std::move(over)),
+      scope(around),
+      chosen(meter),
+      changed(meter) {
+  depth = static_cast<uint16_t>(std::min<size_t>(source.depth() + 1, UINT16_MAX));
+}
+
+bool Loop::has(Interpreter& run, int64_t index) {
+  while (stmt.test != nullptr && std::cmp_less_equal(chosen.size(), index) &&
+         at < source.items().size() && run.ok()) {
+    run.meter.work(4);
+    const Value item = source.items()[at++];
+    const Value names = run.new_scope(scope);
+    run.assign(*stmt.target, item, &names.as<Scope>());
+    const Value test = run.eval(*stmt.test, &names.as<Scope>());
+    if (!test.is_missing() && is_true(test)) chosen.push_back(item);
   }
-  return false;
-}
-
-bool Loop::next(Interpreter& run, Value& item) {
-  if (!after.is_missing()) {
-    item = std::exchange(after, Value());
-  } else if (!pull(run, item)) {
-    return false;
-  }
-  ++index0;
-  before = std::exchange(current, item);
-  return true;
-}
-
-bool Loop::peek(Interpreter& run) {
-  if (after.is_missing() && !pull(run, after)) after = Value();
-  return !after.is_missing();
-}
-
-void Loop::end() {
-  over = true;
-  // Rounds that a `break` has left out are not counted, unless it is known how many they are.
-  const bool known = length >= 0 || (stmt->test == nullptr && !source.source.is(Kind::iterator));
-  if (!known) length = index0 + 1;
-  if (length < 0) length = length_of(source.source);
-  source = {};
-  before = current = after = Value();
+  return std::cmp_less(index, items().size());
 }
 
 int64_t Loop::count(Interpreter& run) {
-  if (length >= 0) return length;
-  if (stmt->test == nullptr && !source.source.is(Kind::iterator)) {
-    length = length_of(source.source);
-    return length;
-  }
-  // Nothing else tells how many are to come.
-  List rest = run.new_list();
-  Value item;
-  while (pull(run, item)) rest.push_back(item);
-  length = static_cast<int64_t>(rest.size()) + index0 + 1 + (after.is_missing() ? 0 : 1);
-  filtered = true;
-  auto* const remaining = new Iterator(std::move(rest));
-  source = {run.adopt(remaining, sizeof(Iterator), depth), 0};
-  return length;
+  has(run, INT64_MAX);
+  return static_cast<int64_t>(items().size());
 }
 
 }  // namespace sluice::jinja

@@ -11,12 +11,28 @@ uint16_t depth_with(size_t inner) {
   return static_cast<uint16_t>(std::min<size_t>(inner + 1, UINT16_MAX));
 }
 
-template <typename Items>
-size_t deepest(const Items& items) {
-  size_t depth = 0;
-  for (const Value& item : items) depth = std::max(depth, item.depth());
-  return depth;
-}
+// Python's names of the kinds, in their order.
+constexpr const char* kTypeNames[] = {"NoneType",
+                                      "NoneType",
+                                      "bool",
+                                      "int",
+                                      "float",
+                                      "function",
+                                      "Undefined",
+                                      "str",
+                                      "list",
+                                      "tuple",
+                                      "range",
+                                      "generator",
+                                      "dict_keys",
+                                      "dict_values",
+                                      "dict_items",
+                                      "dict",
+                                      "Namespace",
+                                      "Macro",
+                                      "builtin_function_or_method",
+                                      "LoopContext",
+                                      "scope"};
 
 }  // namespace
 
@@ -112,7 +128,6 @@ Value Value::text_in_parts(std::string text, InputSpans input) {
 }
 
 Value Value::list(List items) { return object(new Sequence(Kind::list, std::move(items))); }
-Value Value::tuple(List items) { return object(new Sequence(Kind::tuple, std::move(items))); }
 Value Value::dict(Entries entries) { return object(new Dict(std::move(entries))); }
 
 bool Value::from_input() const {
@@ -148,8 +163,11 @@ Text::~Text() = default;
 Sequence::Sequence(Kind kind_of, List content)
     : Object(kind_of),
       items(std::move(content)),
-      hashable(kind_of == Kind::tuple && std::all_of(items.begin(), items.end(), is_hashable)) {
-  depth = depth_with(deepest(items));
+      hashable(kind_of == Kind::generator || kind_of == Kind::range ||
+               (kind_of == Kind::tuple && std::all_of(items.begin(), items.end(), is_hashable))) {
+  size_t inner = 0;
+  for (const Value& item : items) inner = std::max(inner, item.depth());
+  depth = depth_with(inner);
 }
 
 Dict::Dict(Entries content) : Object(Kind::dict), entries(std::move(content)) {
@@ -158,64 +176,13 @@ Dict::Dict(Entries content) : Object(Kind::dict), entries(std::move(content)) {
   depth = depth_with(inner);
 }
 
-Range::Range(int64_t from, int64_t end, int64_t by)
-    : Object(Kind::range), start(from), stop(end), step(by) {
-  // As unsigned numbers, because the difference may not fit.
-  const uint64_t span = by > 0 ? static_cast<uint64_t>(end) - static_cast<uint64_t>(from)
-                               : static_cast<uint64_t>(from) - static_cast<uint64_t>(end);
-  const uint64_t stride = by > 0 ? static_cast<uint64_t>(by) : 0 - static_cast<uint64_t>(by);
-  const bool empty = by > 0 ? from >= end : from <= end;
-  const uint64_t count = empty ? 0 : (span - 1) / stride + 1;
-  length = static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX));
-}
-
-View::View(Value of, What which) : Object(Kind::view), dict(std::move(of)), what(which) {
-  depth = depth_with(dict.depth());
-}
-
 void append(List& to, const List& items, size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i) to.push_back(items[i]);
 }
 
 const char* type_name(const Value& value) {
-  switch (value.kind()) {
-    case Kind::missing:
-    case Kind::none:
-      return "NoneType";
-    case Kind::boolean:
-      return "bool";
-    case Kind::integer:
-      return "int";
-    case Kind::number:
-      return "float";
-    case Kind::function:
-      return "function";
-    case Kind::undefined:
-      return "Undefined";
-    case Kind::text:
-      return value.as<Text>().escaped ? "Markup" : "str";
-    case Kind::list:
-      return "list";
-    case Kind::tuple:
-      return "tuple";
-    case Kind::dict:
-      return "dict";
-    case Kind::range:
-      return "range";
-    case Kind::view:
-      return "dict_items";
-    case Kind::iterator:
-      return "generator";
-    case Kind::space:
-      return "Namespace";
-    case Kind::macro:
-      return "Macro";
-    case Kind::method:
-      return "builtin_function_or_method";
-    case Kind::loop:
-      return "LoopContext";
-  }
-  return "object";
+  if (value.is_text() && value.as<Text>().escaped) return "Markup";
+  return kTypeNames[static_cast<size_t>(value.kind())];
 }
 
 const Value* find(const Entries& entries, const Value& key, Meter& meter) {
@@ -255,8 +222,7 @@ void put(Entries& entries, Value key, Value value, Meter& meter) {
 }
 
 bool is_hashable(const Value& value) {
-  if (value.is_sequence()) return value.as<Sequence>().hashable;
-  return !value.is(Kind::dict) && !value.is(Kind::view);
+  return value.has_items() ? value.as<Sequence>().hashable : !value.is(Kind::dict);
 }
 
 bool equal(const Value& a, const Value& b, Meter& meter) {
@@ -274,7 +240,7 @@ bool equal(const Value& a, const Value& b, Meter& meter) {
   // A value that is compared over and over may be large by sharing.
   if (meter.spent()) return false;
   if (a.same(b) || a.is(Kind::undefined)) return true;
-  if (a.is_sequence()) {
+  if (a.is_sequence() || a.is(Kind::range)) {
     const auto& x = a.items();
     const auto& y = b.items();
     if (x.size() != y.size()) return false;
@@ -291,48 +257,21 @@ bool equal(const Value& a, const Value& b, Meter& meter) {
     }
     return true;
   }
-  if (a.is(Kind::range)) {
-    const auto& x = a.as<Range>();
-    const auto& y = b.as<Range>();
-    return x.length == y.length &&
-           (x.length == 0 || (x.start == y.start && (x.length == 1 || x.step == y.step)));
-  }
   return false;
 }
 
 int64_t length_of(const Value& value) {
-  switch (value.kind()) {
-    case Kind::undefined:
-      return 0;
-    case Kind::text:
-      return static_cast<int64_t>(value.as<Text>().chars);
-    case Kind::list:
-    case Kind::tuple:
-      return static_cast<int64_t>(value.items().size());
-    case Kind::dict:
-      return static_cast<int64_t>(value.entries().size());
-    case Kind::view:
-      return length_of(value.as<View>().dict);
-    case Kind::range:
-      return value.as<Range>().length;
-    default:
-      return -1;
+  if (value.has_items() && !value.is(Kind::generator)) {
+    return static_cast<int64_t>(value.items().size());
   }
+  if (value.is_text()) return static_cast<int64_t>(value.as<Text>().chars);
+  if (value.is(Kind::dict)) return static_cast<int64_t>(value.entries().size());
+  return value.is(Kind::undefined) ? 0 : -1;
 }
 
 bool is_true(const Value& value) {
-  switch (value.kind()) {
-    case Kind::missing:
-    case Kind::none:
-      return false;
-    case Kind::boolean:
-    case Kind::integer:
-      return value.as_integer() != 0;
-    case Kind::number:
-      return value.as_double() != 0;
-    default:
-      return length_of(value) != 0;
-  }
+  if (value.is_number()) return value.as_double() != 0;
+  return !value.is_missing() && !value.is(Kind::none) && length_of(value) != 0;
 }
 
 }  // namespace sluice::jinja

@@ -1,6 +1,5 @@
 // The values that a template computes with: those of Python that chat templates meet. Lists, dicts
-// and texts never change, so they are shared. Only a Namespace changes, and the states of a loop
-// and an iterator (interpreter.h).
+// and texts never change, so they are shared. Only namespaces, loops, generators and scopes change.
 //
 // Every text knows which of its bytes come from the template's input and which are the template's
 // own, so that nobody's text can become a control token. Numbers, booleans and None know it as a
@@ -29,16 +28,21 @@ enum class Kind : uint8_t {
   // The following are objects.
   undefined,
   text,
+  // These have items().
   list,
   tuple,
-  dict,
   range,
-  view,  // dict.keys(), dict.values(), dict.items()
-  iterator,
+  generator,  // what many filters give: its items can be taken once
+  keys,       // dict.keys(), dict.values(), dict.items()
+  values,
+  pairs,
+
+  dict,
   space,  // namespace()
   macro,
   method,
   loop,
+  scope,  // the names of a body; no template sees it
 };
 
 struct Object {
@@ -46,6 +50,8 @@ struct Object {
   virtual ~Object();
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
+  // Lets go of the values that were set in it, so that no circle of values stays behind.
+  virtual void let_go() {}
   // Counts `size` bytes as long as the object lives.
   void charge(Meter* counted, size_t size);
 
@@ -99,7 +105,6 @@ class Value {
   // A text in parts. The spans lie within the text.
   static Value text_in_parts(std::string text, InputSpans input);
   static Value list(List items);
-  static Value tuple(List items);
   // The keys are different.
   static Value dict(Entries entries);
   // Takes part in owning the object.
@@ -110,6 +115,7 @@ class Value {
   bool is_missing() const { return kind_ == Kind::missing; }
   bool is_text() const { return kind_ == Kind::text; }
   bool is_sequence() const { return kind_ == Kind::list || kind_ == Kind::tuple; }
+  bool has_items() const { return kind_ >= Kind::list && kind_ <= Kind::pairs; }
   bool is_integer() const { return kind_ == Kind::integer || kind_ == Kind::boolean; }
   bool is_number() const { return is_integer() || kind_ == Kind::number; }
 
@@ -118,7 +124,7 @@ class Value {
   int64_t as_integer() const { return integer_; }  // also a boolean
   double as_double() const;                        // any number
   std::string_view as_text() const;
-  const List& items() const;       // of a list or tuple
+  const List& items() const;       // if it has_items()
   const Entries& entries() const;  // of a dict
   Object* get() const { return kind_ >= Kind::undefined ? object_ : nullptr; }
   template <typename T>
@@ -163,8 +169,8 @@ struct Text : Object {
 struct Sequence : Object {
   Sequence(Kind kind_of, List content);
   List items;
-  bool hashable = false;  // a tuple without lists and dicts in it
-  bool group = false;     // of groupby: its two items also have names
+  bool hashable;       // no list, no view, and nothing such in it
+  bool group = false;  // of groupby: its two items also have names
 };
 
 struct Dict : Object {
@@ -172,25 +178,15 @@ struct Dict : Object {
   Entries entries;
 };
 
-struct Range : Object {
-  Range(int64_t from, int64_t end, int64_t by);
-  // Unsigned, because the place after the last may not fit.
-  int64_t at(int64_t index) const {
-    return static_cast<int64_t>(static_cast<uint64_t>(start) +
-                                static_cast<uint64_t>(index) * static_cast<uint64_t>(step));
-  }
-  int64_t start, stop, step, length;
-};
-
-struct View : Object {
-  enum class What : uint8_t { keys, values, items };
-  View(Value of, What which);
-  Value dict;
-  What what;
+struct Range : Sequence {
+  Range(List numbers, int64_t from, int64_t end, int64_t by)
+      : Sequence(Kind::range, std::move(numbers)), start(from), stop(end), step(by) {}
+  int64_t start, stop, step;
 };
 
 struct Namespace : Object {
   explicit Namespace(Meter* meter) : Object(Kind::space), entries(meter) {}
+  void let_go() override { entries.clear(); }
   Entries entries;
 };
 

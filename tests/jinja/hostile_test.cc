@@ -36,7 +36,8 @@ TEST(HostileJinja, Recursion) {
             std::string::npos);
   EXPECT_NE(error_of("{% macro m(x=m()) %}{% endmacro %}{{ m() }}").find("too deeply"),
             std::string::npos);
-  EXPECT_NE(error_of("{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}").find("too deeply"),
+  EXPECT_NE(error_of("{{ 'a'|map(" + repeated("'map',", 5'000) + "'list')|list }}")
+                .find("nests too deeply while it runs"),
             std::string::npos);
   // A recursion as deep as that of schemas works.
   EXPECT_EQ(shown("{% macro m(n) %}{% if n > 0 %}{% for x in [1] %}{{ m(n - 1) }}{% endfor %}"
@@ -46,7 +47,7 @@ TEST(HostileJinja, Recursion) {
 
 TEST(HostileJinja, DeepValues) {
   const std::string nest = "{% set ns = namespace(x=[]) %}{% for i in range(99999) %}";
-  for (const char* step : {"[ns.x]", "(ns.x,)", "{'a': ns.x}", "ns.x|map('first')",
+  for (const char* step : {"[ns.x]", "(ns.x,)", "{'a': ns.x}", "[ns.x]|map('list')",
                            "[ns.x]|reverse", "{'a': ns.x}.items()"}) {
     EXPECT_NE(error_of(nest + "{% set ns.x = " + step + " %}{% endfor %}").find("nests too deeply"),
               std::string::npos)
@@ -60,28 +61,20 @@ TEST(HostileJinja, DeepValues) {
   EXPECT_EQ(shown("{% for x in [1] %}{{ loop.changed(loop) }}{% endfor %}"), "True");
 }
 
-// What holds other values in a way that their depth doesn't tell.
+// What holds other values in a way that their text doesn't tell.
 TEST(HostileJinja, HiddenDepth) {
-  // A loop that is over holds no longer what it went through, which may be another loop.
   for (const char* body : {"{% set ns.x = loop %}", "{{ loop.length }}{% set ns.x = loop %}"}) {
-    EXPECT_EQ(shown("{% set ns = namespace(x=0) %}{% for i in range(99999) %}"
-                    "{% for a in [ns, ns]|map(attribute='x') %}" +
-                    std::string(body) + "{% endfor %}{% endfor %}{{ ns.x.index }}")
-                  .back(),
-              '2')
+    EXPECT_EQ(error_of("{% set ns = namespace(x=0) %}{% for i in range(99999) %}"
+                       "{% for a in [ns, ns]|map(attribute='x') %}" +
+                       std::string(body) + "{% endfor %}{% endfor %}{{ ns.x.index }}"),
+              "line 1 of the template: a value nests too deeply")
         << body;
   }
-  // Iterators that ask others for their items, or themselves.
-  const std::string error = "line 1 of the template: it nests too deeply while it runs";
-  EXPECT_EQ(
-      error_of("{% set ns = namespace() %}"
-               "{% set ns.x = ([ns] * 99999)|map(attribute='x')|map('list') %}{{ ns.x|list }}"),
-      error);
   EXPECT_EQ(error_of("{% set top = namespace(x=[1]|map('abs')) %}{% for i in range(99999) %}"
                      "{% set ns = namespace(x=top.x) %}"
                      "{% set top.x = [ns]|map(attribute='x')|map('list') %}{% endfor %}"
                      "{{ top.x|list }}"),
-            error);
+            "line 1 of the template: a value nests too deeply");
 }
 
 TEST(HostileJinja, ALoopsEnd) {

@@ -81,6 +81,11 @@ TEST(Jinja, WhatIsNotSupportedIsNamed) {
         "isidentifier", "isprintable", "isascii", "encode", "translate", "maketrans"}) {
     expect_error("s." + name + "(9)", "'str object' has no attribute '" + name + "'");
   }
+  expect_error("range(9)[::2]", "a step in the slice of a range isn't supported here");
+  for (const std::string name : {"depth", "depth0", "cycle"}) {
+    EXPECT_EQ(error_of("{% for x in s %}{{ loop." + name + " }}{% endfor %}"),
+              "line 1 of the template: loop." + name + " isn't supported here");
+  }
   for (const std::string name : {"callable", "escaped", "filter", "test"})
     expect_error("s is " + name, "No test named '" + name + "'.");
   for (const std::string name : {"cycler", "joiner", "lipsum"})
