@@ -24,17 +24,6 @@ Value Interpreter::eval_inner(const Expr& expr, Scope* scope) {
     case Expr::Type::tuple:
     case Expr::Type::dict:
       return eval_display(expr, scope);
-    case Expr::Type::attribute: {
-      const Value object = operand(0);
-      return object.is_missing() ? Value()
-                                 : attribute(object, program.names[expr.symbol].as_text());
-    }
-    case Expr::Type::item: {
-      const Value object = operand(0);
-      if (object.is_missing()) return {};
-      const Value index = operand(1);
-      return index.is_missing() ? Value() : item(object, index);
-    }
     case Expr::Type::slice:
       return eval_slice(expr, scope);
     case Expr::Type::call:
@@ -42,42 +31,42 @@ Value Interpreter::eval_inner(const Expr& expr, Scope* scope) {
     case Expr::Type::filter:
     case Expr::Type::test:
       return eval_filter(expr, scope, nullptr);
-    case Expr::Type::sign: {
-      const Value value = operand(0);
-      if (value.is_missing()) return {};
-      if (expr.operators[0] == LexemeType::sub) return negative(value);
-      if (value.is(Kind::number)) return value;
-      if (value.is_integer()) {
-        return Value::integer(value.as_integer()).marked(value.from_input());
-      }
-      return refuse(value, "bad operand type for unary +: '$'");
-    }
-    case Expr::Type::negation: {
-      const Value value = operand(0);
-      return value.is_missing() ? Value() : Value::boolean(!is_true(value));
-    }
-    case Expr::Type::both:
-    case Expr::Type::either: {
-      Value value;
-      for (size_t i = 0; i < expr.operands.size(); ++i) {
-        value = operand(i);
-        if (value.is_missing() || is_true(value) == (expr.type == Expr::Type::either)) break;
-      }
-      return value;
-    }
     case Expr::Type::chain:
       return expr.operators[0] == LexemeType::tilde ? eval_concat(expr, scope)
                                                     : eval_chain(expr, scope);
     case Expr::Type::compare:
       return eval_compare(expr, scope);
-    case Expr::Type::condition: {
-      const Value test = operand(0);
-      if (test.is_missing()) return {};
-      if (is_true(test)) return operand(1);
+    default:
+      break;
+  }
+  Value first = operand(0);
+  if (first.is_missing()) return {};
+  switch (expr.type) {
+    case Expr::Type::attribute:
+      return attribute(first, program.names[expr.symbol].as_text());
+    case Expr::Type::item: {
+      const Value index = operand(1);
+      return index.is_missing() ? Value() : item(first, index);
+    }
+    case Expr::Type::sign:
+      if (expr.operators[0] == LexemeType::sub) return negative(first);
+      if (first.is(Kind::number)) return first;
+      if (!first.is_integer()) return refuse(first, "bad operand type for unary +: '$'");
+      return Value::integer(first.as_integer()).marked(first.from_input());
+    case Expr::Type::negation:
+      return Value::boolean(!is_true(first));
+    case Expr::Type::both:
+    case Expr::Type::either:
+      for (size_t i = 1; i < expr.operands.size(); ++i) {
+        if (first.is_missing() || is_true(first) == (expr.type == Expr::Type::either)) break;
+        first = operand(i);
+      }
+      return first;
+    case Expr::Type::condition:
+      if (is_true(first)) return operand(1);
       if (expr.operands[2] != nullptr) return operand(2);
       return undefined(
           "the inline if-expression evaluated to false and no else section was defined");
-    }
     default:
       return fail("this can't be evaluated");
   }
@@ -94,7 +83,6 @@ Value Interpreter::eval_display(const Expr& expr, Scope* scope) {
   if (expr.type == Expr::Type::tuple) return tuple(std::move(items));
   Entries entries(&meter);
   for (size_t i = 0; i < items.size() && ok(); i += 2) {
-    if (!is_hashable(items[i])) return refuse(items[i], "unhashable type: '$'");
     put(entries, items[i], items[i + 1], meter);
   }
   return dict(std::move(entries));

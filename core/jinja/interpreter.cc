@@ -168,7 +168,7 @@ Value Interpreter::undefined(const char* pattern, std::string_view first, std::s
 
 Method::Method(Value object, int index)
     : Object(Kind::method), self(std::move(object)), method(index) {
-  depth = static_cast<uint16_t>(std::min<size_t>(self.depth() + 1, UINT16_MAX));
+  nest(self.depth());
 }
 
 // --- names ---

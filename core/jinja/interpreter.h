@@ -174,6 +174,8 @@ class Interpreter {
   Flow run_loop(const Stmt& stmt, Scope* scope);
   Flow run_with(const Stmt& stmt, Scope* scope);
   void run_call_block(const Stmt& stmt, Scope* scope);
+  // What it writes; missing if a loop around it is left.
+  Value text_of_body(const Body& body, Scope* scope, Flow& flow);
   Flow run_captured(const Stmt& stmt, Scope* scope);
   void assign(const Expr& target, const Value& value, Scope* scope);
   Value call_macro(const Macro& macro, Arguments& arguments);
@@ -194,7 +196,6 @@ class Interpreter {
   Value eval_filter(const Expr& expr, Scope* scope, const Value* input);
   bool eval_arguments(const Expr& expr, Scope* scope, Arguments& arguments);
 
-  struct Capture;
   // What calls itself counts as long as this lives; too many at a time fail.
   struct Level {
     explicit Level(Interpreter& interpreter);

@@ -11,29 +11,21 @@ namespace {
 Value loop_member(Interpreter& run, Loop& loop, std::string_view name) {
   const int64_t i = loop.index0;
   const auto item = [&](int64_t at) { return loop.items()[static_cast<size_t>(at)]; };
-  Value result;
-  if (name == "index") {
-    result = Value::integer(i + 1);
-  } else if (name == "index0") {
-    result = Value::integer(i);
-  } else if (name == "first") {
-    result = Value::boolean(i == 0);
-  } else if (name == "last") {
-    result = Value::boolean(!loop.has(run, i + 1));
-  } else if (name == "length") {
-    result = Value::integer(loop.count(run));
-  } else if (name == "revindex") {
-    result = Value::integer(loop.count(run) - i);
-  } else if (name == "revindex0") {
-    result = Value::integer(loop.count(run) - i - 1);
-  } else if (name == "previtem") {
-    result = i <= 0 ? run.undefined("there is no previous item") : item(i - 1);
-  } else if (name == "nextitem") {
-    result = loop.has(run, i + 1) ? item(i + 1) : run.undefined("there is no next item");
-  } else if (name == "cycle" || name.starts_with("depth")) {
-    run.fail("loop.$ isn't supported here", name);
+  if (name == "index") return Value::integer(i + 1);
+  if (name == "index0") return Value::integer(i);
+  if (name == "first") return Value::boolean(i == 0);
+  if (name == "last") return Value::boolean(!loop.has(run, i + 1));
+  if (name == "length") return Value::integer(loop.count(run));
+  if (name == "revindex") return Value::integer(loop.count(run) - i);
+  if (name == "revindex0") return Value::integer(loop.count(run) - i - 1);
+  if (name == "previtem") {
+    return i <= 0 ? run.undefined("there is no previous item") : item(i - 1);
   }
-  return run.ok() ? result : Value();
+  if (name == "nextitem") {
+    return loop.has(run, i + 1) ? item(i + 1) : run.undefined("there is no next item");
+  }
+  if (name == "cycle" || name.starts_with("depth")) run.fail("loop.$ isn't supported here", name);
+  return {};
 }
 
 Value macro_member(Interpreter& run, const Macro& macro, std::string_view name) {
@@ -41,9 +33,6 @@ Value macro_member(Interpreter& run, const Macro& macro, std::string_view name) 
   if (name == "name") {
     return stmt.type == Stmt::Type::macro ? run.program.names[stmt.symbol] : Value::none();
   }
-  if (name == "catch_kwargs") return Value::boolean(stmt.takes_kwargs);
-  if (name == "catch_varargs") return Value::boolean(stmt.takes_varargs);
-  if (name == "caller") return Value::boolean(stmt.takes_caller);
   if (name != "arguments") return {};
   List names = run.new_list();
   for (const Parameter& parameter : stmt.parameters)

@@ -5,19 +5,6 @@
 
 namespace sluice::jinja {
 
-// Where text goes until this ends. Nobody may want it.
-struct Interpreter::Capture {
-  explicit Capture(Interpreter& interpreter)
-      : run(interpreter), text(run.meter), outer(std::exchange(run.out_, &text)) {}
-  ~Capture() { run.out_ = outer; }
-  Capture(const Capture&) = delete;
-  Capture& operator=(const Capture&) = delete;
-
-  Interpreter& run;
-  TextWriter text;
-  TextWriter* outer;
-};
-
 Interpreter::Flow Interpreter::run_body(const Body& body, Scope* scope) {
   const Level level(*this);
   Flow flow = Flow::on;
@@ -112,20 +99,23 @@ Interpreter::Flow Interpreter::run_loop(const Stmt& stmt, Scope* scope) {
   return run_body(stmt.other, &inner.as<Scope>());
 }
 
+Value Interpreter::text_of_body(const Body& body, Scope* scope, Flow& flow) {
+  TextWriter text(meter);
+  TextWriter* const outer = std::exchange(out_, &text);
+  flow = run_body(body, scope);
+  out_ = outer;
+  return ok() && flow == Flow::on ? text.take() : Value();
+}
+
 // {% set %}...{% endset %} and {% filter %}: the body's text, perhaps filtered.
 Interpreter::Flow Interpreter::run_captured(const Stmt& stmt, Scope* scope) {
   const Value inner = new_scope(scope);
-  Value result;
-  {
-    Capture captured(*this);
-    const Flow flow = run_body(stmt.body, &inner.as<Scope>());
-    if (flow != Flow::on) return flow;
-    if (ok()) result = captured.text.take();
-  }
+  Flow flow = Flow::on;
+  Value result = text_of_body(stmt.body, &inner.as<Scope>(), flow);
   if (!result.is_missing() && stmt.value != nullptr) {
     result = eval_filter(*stmt.value, &inner.as<Scope>(), &result);
   }
-  if (result.is_missing()) return Flow::on;
+  if (result.is_missing()) return flow;
   if (stmt.target != nullptr) {
     assign(*stmt.target, result, scope);
   } else {
@@ -218,10 +208,8 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
       scope.names[i].second = eval(*fallback, &scope);
     }
   }
-  if (!ok()) return {};
-  Capture captured(*this);
-  run_body(stmt.body, &scope);
-  return ok() ? captured.text.take() : Value();
+  Flow flow = Flow::on;
+  return ok() ? text_of_body(stmt.body, &scope, flow) : Value();
 }
 
 // --- the loop variable ---
@@ -233,7 +221,7 @@ Loop::Loop(const Stmt& of, Value over, Scope* around, Meter* meter)
       scope(around),
       chosen(meter),
       changed(meter) {
-  depth = static_cast<uint16_t>(std::min<size_t>(source.depth() + 1, UINT16_MAX));
+  nest(source.depth());
 }
 
 bool Loop::has(Interpreter& run, int64_t index) {
