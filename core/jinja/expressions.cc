@@ -222,29 +222,35 @@ bool Interpreter::bind(Arguments& arguments, std::string_view function, std::str
     const size_t space = std::min(parameters.find(' '), parameters.size());
     const std::string_view parameter = parameters.substr(0, space);
     parameters.remove_prefix(std::min(space + 1, parameters.size()));
-    meter.work(2 + arguments.named.size() / 2);
-    const auto named = std::find_if(arguments.named.begin(), arguments.named.end(),
-                                    [&](const Entry& e) { return e.first.as_text() == parameter; });
-    if (n >= arguments.list.size()) arguments.list.emplace_back();
-    if (named == arguments.named.end() || !by_name) continue;
-    if (!arguments.list[n].is_missing()) {
-      fail("$() got multiple values for argument '$'", function, parameter);
-      return false;
+    if (n >= arguments.list.size()) {
+      arguments.list.push_back(by_name ? arguments.take(parameter, meter) : Value());
     }
-    arguments.list[n] = std::move(named->second);
-    arguments.named.erase(named);
+    if (n < required && arguments[n].is_missing()) {
+      fail("$() misses its argument '$'", function, parameter);
+    }
   }
+  return all_taken(arguments, function, n);
+}
+
+bool Interpreter::all_taken(const Arguments& arguments, std::string_view function, size_t most) {
   if (!arguments.named.empty()) {
-    fail("$() got an unexpected keyword argument '$'", function,
-         arguments.named[0].first.as_text());
-  } else if (arguments.list.size() > n) {
-    fail("$() takes at most $ argument(s)", function, std::to_string(n));
+    const std::string_view name = arguments.named[0].first.as_text();
+    fail("$() got an unexpected keyword argument '$'", function, name);
+  } else if (arguments.list.size() > most) {
+    fail("$() takes at most $ argument(s)", function, std::to_string(most));
   }
-  for (size_t i = 0; i < required && !failed_; ++i) {
-    if (arguments.list[i].is_missing())
-      fail("$() misses its argument $", function, std::to_string(i + 1));
+  return ok();
+}
+
+Value Arguments::take(std::string_view name, Meter& meter) {
+  meter.work(2 + named.size() / 2);
+  for (Entry& entry : named) {
+    if (entry.first.as_text() != name) continue;
+    Value taken = std::move(entry.second);
+    named.erase(&entry);
+    return taken;
   }
-  return !failed_;
+  return {};
 }
 
 }  // namespace sluice::jinja

@@ -24,6 +24,8 @@ struct Arguments {
   List list;
   Entries named;  // the keys are texts
 
+  // Takes a named argument away; missing if it isn't there.
+  Value take(std::string_view name, Meter& meter);
   const Value& operator[](size_t i) const { return list[i]; }
   bool has(size_t i) const { return i < list.size() && !list[i].is_missing(); }
   // Given, and not None.
@@ -154,6 +156,8 @@ class Interpreter {
   // front: they can't be given by name.
   bool bind(Arguments& arguments, std::string_view function, std::string_view parameters,
             size_t required);
+  // Fails if there are more arguments than `most`, or any that is named.
+  bool all_taken(const Arguments& arguments, std::string_view function, size_t most);
   // Keeps a value that can hold others to the end, when it lets go of them.
   void keep(const Value& value);
 

@@ -175,34 +175,30 @@ void Interpreter::assign(const Expr& target, const Value& value, Scope* scope) {
 
 Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
   const Stmt& stmt = *macro.stmt;
+  const size_t n = stmt.parameters.size();
+  bool adds_caller = stmt.takes_caller;
+  for (size_t i = 0; i < n; ++i) {
+    const Symbol symbol = stmt.parameters[i].name;
+    adds_caller &= symbol != program.caller;
+    if (i < arguments.list.size()) continue;
+    arguments.list.push_back(arguments.take(program.names[symbol].as_text(), meter));
+  }
+  Value caller = adds_caller ? arguments.take("caller", meter) : Value();
   const std::string_view name =
       stmt.type == Stmt::Type::macro ? program.names[stmt.symbol].as_text() : "caller";
-  Vector<Symbol> symbols(&meter);
-  bool has_caller = false;
-  for (const Parameter& parameter : stmt.parameters) {
-    symbols.push_back(parameter.name);
-    has_caller |= parameter.name == program.caller;
-  }
-  if (arguments.list.size() > symbols.size()) {
-    return fail("$() takes at most $ argument(s)", name, std::to_string(symbols.size()));
-  }
-  if (stmt.takes_caller && !has_caller) symbols.push_back(program.caller);
-  std::string names;
-  for (const Symbol symbol : symbols) {
-    names += program.names[symbol].as_text();
-    names += ' ';
-  }
-  meter.pass(names.size());
-  if (!bind(arguments, name, names, 0)) return {};
+  if (!all_taken(arguments, name, n)) return {};
   const Value holder = new_scope(macro.scope);
   auto& scope = holder.as<Scope>();
-  for (size_t i = 0; i < symbols.size(); ++i) {
-    const bool missing = arguments[i].is_missing();
-    scope.names.emplace_back(symbols[i], missing ? undefined("parameter '$' was not provided",
-                                                             program.names[symbols[i]].as_text())
-                                                 : arguments[i]);
+  for (size_t i = 0; i < n; ++i) {
+    const Symbol symbol = stmt.parameters[i].name;
+    scope.names.emplace_back(
+        symbol, !arguments[i].is_missing()
+                    ? arguments[i]
+                    : undefined("parameter '$' was not provided", program.names[symbol].as_text()));
   }
-  for (size_t i = 0; i < stmt.parameters.size() && ok(); ++i) {
+  if (caller.is_missing()) caller = undefined("No caller defined");
+  if (adds_caller) scope.names.emplace_back(program.caller, std::move(caller));
+  for (size_t i = 0; i < n && ok(); ++i) {  // the fallbacks may use the other parameters
     const Expr* const fallback = stmt.parameters[i].fallback;
     if (arguments[i].is_missing() && fallback != nullptr) {
       scope.names[i].second = eval(*fallback, &scope);
