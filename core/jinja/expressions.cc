@@ -4,6 +4,19 @@
 #include "jinja/interpreter.h"
 
 namespace sluice::jinja {
+namespace {
+
+bool is_related(Interpreter& run, LexemeType op, const Value& left, const Value& right) {
+  if (op == LexemeType::eq || op == LexemeType::ne) {
+    return run.same(left, right) == (op == LexemeType::eq);
+  }
+  if (op == LexemeType::pipe || op == LexemeType::tilde) {  // in, not in
+    return run.contains(right, left) == (op == LexemeType::pipe);
+  }
+  return run.less(op, left, right);
+}
+
+}  // namespace
 
 Value Interpreter::eval(const Expr& expr, Scope* scope) {
   meter.work(2);
@@ -32,10 +45,10 @@ Value Interpreter::eval_inner(const Expr& expr, Scope* scope) {
     case Expr::Type::test:
       return eval_filter(expr, scope, nullptr);
     case Expr::Type::chain:
-      return expr.operators[0] == LexemeType::tilde ? eval_concat(expr, scope)
-                                                    : eval_chain(expr, scope);
+      if (expr.operators[0] == LexemeType::tilde) return eval_concat(expr, scope);
+      return eval_chain(expr, scope);
     case Expr::Type::compare:
-      return eval_compare(expr, scope);
+      return eval_chain(expr, scope);
     default:
       break;
   }
@@ -88,14 +101,22 @@ Value Interpreter::eval_display(const Expr& expr, Scope* scope) {
   return dict(std::move(entries));
 }
 
+// a + b - c, or a < b < c.
 Value Interpreter::eval_chain(const Expr& expr, Scope* scope) {
   Value left = eval(*expr.operands[0], scope);
   for (size_t i = 0; i < expr.operators.size() && !left.is_missing(); ++i) {
-    const Value right = eval(*expr.operands[i + 1], scope);
+    Value right = eval(*expr.operands[i + 1], scope);
     if (right.is_missing()) return {};
-    left = binary(expr.operators[i], left, right);
+    if (expr.type == Expr::Type::chain) {
+      left = binary(expr.operators[i], left, right);
+      continue;
+    }
+    const bool holds = is_related(*this, expr.operators[i], left, right);
+    if (!ok()) return {};
+    if (!holds) return Value::boolean(false);
+    left = std::move(right);
   }
-  return left;
+  return expr.type == Expr::Type::chain || left.is_missing() ? left : Value::boolean(true);
 }
 
 Value Interpreter::eval_concat(const Expr& expr, Scope* scope) {
@@ -107,28 +128,6 @@ Value Interpreter::eval_concat(const Expr& expr, Scope* scope) {
     if (!ok()) return {};
   }
   return joined.take();
-}
-
-Value Interpreter::eval_compare(const Expr& expr, Scope* scope) {
-  Value left = eval(*expr.operands[0], scope);
-  for (size_t i = 0; i < expr.operators.size(); ++i) {
-    if (left.is_missing()) return {};
-    Value right = eval(*expr.operands[i + 1], scope);
-    if (right.is_missing()) return {};
-    const LexemeType op = expr.operators[i];
-    bool holds = false;
-    if (op == LexemeType::eq || op == LexemeType::ne) {
-      holds = same(left, right) == (op == LexemeType::eq);
-    } else if (op == LexemeType::pipe || op == LexemeType::tilde) {
-      holds = contains(right, left) == (op == LexemeType::pipe);
-    } else {
-      holds = less(op, left, right);
-    }
-    if (!ok()) return {};
-    if (!holds) return Value::boolean(false);
-    left = std::move(right);
-  }
-  return Value::boolean(true);
 }
 
 Value Interpreter::eval_slice(const Expr& expr, Scope* scope) {

@@ -70,6 +70,8 @@ Value Interpreter::fail(const char* pattern, std::string_view first, std::string
   return {};
 }
 
+Value Interpreter::fail(const char* message) { return fail(message, {}, {}); }
+
 Value Interpreter::fail(const char* pattern, int64_t number) {
   return fail(pattern, std::to_string(number));
 }

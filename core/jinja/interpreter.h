@@ -61,7 +61,7 @@ struct Method : Object {
 // The loop variable.
 struct Loop : Object {
   Loop(const Stmt& of, Value over, Scope* around, Meter* meter);
-  void let_go() override { changed.clear(); }
+  void let_go() override { changed = Value(); }
   // Whether there is an item of this index. It tests no more items than it must, as in jinja2.
   bool has(Interpreter& run, int64_t index);
   const List& items() const { return stmt.test == nullptr ? source.items() : chosen; }
@@ -73,8 +73,7 @@ struct Loop : Object {
   size_t at = 0;  // the next item that is to be tested
   List chosen;    // those that have passed the test, if there is one
   int64_t index0 = -1;
-  List changed;
-  bool has_changed = false;
+  Value changed;  // the last arguments of its changed()
 };
 
 class Interpreter {
@@ -88,7 +87,8 @@ class Interpreter {
 
   // --- errors and limits ---
   // "$" in the pattern stands for the texts, in turn.
-  Value fail(const char* pattern, std::string_view first = {}, std::string_view second = {});
+  Value fail(const char* message);
+  Value fail(const char* pattern, std::string_view first, std::string_view second = {});
   Value fail(const char* pattern, int64_t number);
   Value too_many();  // items in a list
   // "$" in the pattern stands for the name of the value's type. An undefined value fails with its
@@ -194,7 +194,6 @@ class Interpreter {
   Value eval_display(const Expr& expr, Scope* scope);
   Value eval_chain(const Expr& expr, Scope* scope);
   Value eval_concat(const Expr& expr, Scope* scope);
-  Value eval_compare(const Expr& expr, Scope* scope);
   Value eval_slice(const Expr& expr, Scope* scope);
   Value eval_call(const Expr& expr, Scope* scope, const Value* caller);
   Value eval_filter(const Expr& expr, Scope* scope, const Value* input);

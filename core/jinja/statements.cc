@@ -41,11 +41,8 @@ Interpreter::Flow Interpreter::run_stmt(const Stmt& stmt, Scope* scope) {
       run_call_block(stmt, scope);
       break;
     case Stmt::Type::with:
+    case Stmt::Type::scope:
       return run_with(stmt, scope);
-    case Stmt::Type::scope: {
-      const Value inner = new_scope(scope);
-      return run_body(stmt.body, &inner.as<Scope>());
-    }
     case Stmt::Type::leave_loop:
       return Flow::leave;
     case Stmt::Type::next_round:
@@ -211,12 +208,7 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
 // --- the loop variable ---
 
 Loop::Loop(const Stmt& of, Value over, Scope* around, Meter* meter)
-    : Object(Kind::loop),
-      stmt(of),
-      source(std::move(over)),
-      scope(around),
-      chosen(meter),
-      changed(meter) {
+    : Object(Kind::loop), stmt(of), source(std::move(over)), scope(around), chosen(meter) {
   nest(source.depth());
 }
 
