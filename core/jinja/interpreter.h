@@ -38,7 +38,6 @@ struct Arguments {
 struct Scope : Object {
   Scope(Meter* meter, Scope* around) : Object(Kind::scope), parent(around), names(meter) {}
   void let_go() override { names.clear(); }
-  void set(Symbol symbol, Value value);
 
   Scope* parent;
   bool captured = false;  // a macro refers to it, so it is kept
@@ -53,7 +52,9 @@ struct Macro : Object {
 
 // A method and its object.
 struct Method : Object {
-  Method(Value object, int index);
+  Method(Value object, int index) : Object(Kind::method), self(std::move(object)), method(index) {
+    nest(self.depth());
+  }
   Value self;
   int method;
 };

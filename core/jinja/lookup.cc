@@ -145,15 +145,15 @@ Value Interpreter::slice(const Value& object, const Value& begin, const Value& e
   if (!by.is(Kind::none) && by.as_integer() == 0) return fail("slice step cannot be zero");
   // No step need be longer than all there is.
   const int64_t step = by.is(Kind::none) ? 1 : std::clamp(by.as_integer(), -length - 1, length + 1);
-  const int64_t least = step > 0 ? 0 : -1;
-  const int64_t most = step > 0 ? length : length - 1;
+  const int64_t first = step > 0 ? 0 : -1;  // where going through it backwards ends
+  const int64_t last = length + first;
   const auto bound = [&](const Value& value, int64_t otherwise) {
     if (value.is(Kind::none)) return otherwise;
     const int64_t at = value.as_integer();
-    return std::clamp(at < 0 ? std::max(at, -length - 1) + length : at, least, most);
+    return std::clamp(at < 0 ? std::max(at, -length - 1) + length : at, first, last);
   };
-  const int64_t from = bound(begin, step > 0 ? 0 : length - 1);
-  const int64_t to = bound(end, step > 0 ? length : -1);
+  const int64_t from = bound(begin, step > 0 ? first : last);
+  const int64_t to = bound(end, step > 0 ? last : first);
   if (object.is(Kind::range)) {
     if (step != 1) return fail("a step in the slice of a range isn't supported here");
     const auto& range = object.as<Range>();

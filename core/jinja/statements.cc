@@ -84,7 +84,7 @@ Interpreter::Flow Interpreter::run_loop(const Stmt& stmt, Scope* scope) {
     const Value item = loop.items()[static_cast<size_t>(++loop.index0)];
     const Value names = new_scope(scope);
     auto& inner = names.as<Scope>();
-    inner.set(program.loop, holder);
+    set(program.loop, holder, &inner);
     assign(*stmt.target, item, &inner);
     const Flow flow = failed_ ? Flow::on : run_body(stmt.body, &inner);
     if (flow == Flow::leave) break;
