@@ -27,8 +27,9 @@ std::string filled(const char* pattern, std::string_view first, std::string_view
 std::string end_of(const Meter& meter) {
   if (meter.end() == Meter::End::stopped) return "the template was interrupted";
   const bool memory = meter.end() == Meter::End::memory;
-  return memory ? concat("it takes more than ", human_bytes(meter.max_memory()), " of memory")
-                : concat("it takes more than ", meter.max_work(), " units of work");
+  return memory
+             ? filled("it takes more than $ of memory", human_bytes(meter.max_memory()), {})
+             : filled("it takes more than $ units of work", std::to_string(meter.max_work()), {});
 }
 
 }  // namespace
