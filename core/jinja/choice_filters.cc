@@ -91,7 +91,8 @@ Value map_filter(Interpreter& run, const Value& self, Arguments& arguments) {
 
 enum Choice : uint8_t { kSelect = 0, kReject = 1, kByAttribute = 2 };
 
-Value select_filter(Interpreter& run, const Value& self, Arguments& arguments, int choice) {
+Value select_filter(Interpreter& run, const Value& self, Arguments& arguments) {
+  const int choice = arguments.which;
   if (!is_true(self)) return run.iterator(run.new_list());
   auto* const made = new SelectIterator(run.meter);
   const Value holder = run.adopt(made, sizeof(SelectIterator), depth_of(self, arguments));
@@ -111,10 +112,10 @@ Value select_filter(Interpreter& run, const Value& self, Arguments& arguments, i
 
 constexpr Builtin kChoiceFilters[] = {
     {"map", map_filter, "*", 0},
-    {"select", variant<select_filter, kSelect>, "*", 0},
-    {"reject", variant<select_filter, kReject>, "*", 0},
-    {"selectattr", variant<select_filter, kByAttribute>, "*", 0},
-    {"rejectattr", variant<select_filter, kReject | kByAttribute>, "*", 0},
+    {"select", select_filter, "*", 0, kSelect},
+    {"reject", select_filter, "*", 0, kReject},
+    {"selectattr", select_filter, "*", 0, kByAttribute},
+    {"rejectattr", select_filter, "*", 0, kReject | kByAttribute},
 };
 
 }  // namespace

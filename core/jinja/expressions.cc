@@ -129,15 +129,7 @@ Value Interpreter::eval_compare(const Expr& expr, Scope* scope) {
     if (left.is_missing()) return {};
     Value right = eval(*expr.operands[i + 1], scope);
     if (right.is_missing()) return {};
-    const LexemeType op = expr.operators[i];
-    bool holds = false;
-    if (op == LexemeType::eq || op == LexemeType::ne) {
-      holds = same(left, right) == (op == LexemeType::eq);
-    } else if (op == LexemeType::pipe || op == LexemeType::tilde) {
-      holds = contains(right, left) == (op == LexemeType::pipe);
-    } else {
-      holds = less(op, left, right);
-    }
+    const bool holds = compare(expr.operators[i], left, right);
     if (!ok()) return {};
     if (!holds) return Value::boolean(false);
     left = std::move(right);
@@ -228,14 +220,11 @@ Value Interpreter::call(const Value& callee, Arguments& arguments) {
   switch (callee.kind()) {
     case Kind::function: {
       const Builtin& function = function_at(static_cast<int>(callee.as_integer()));
-      if (!bind(arguments, function.name, function.parameters, function.required)) return {};
-      return function.run(*this, callee, arguments);
+      return call(function, function.name, callee, arguments);
     }
     case Kind::method: {
       const auto& method = callee.as<Method>();
-      const Builtin& builtin = method_at(method.method);
-      if (!bind(arguments, builtin.name, builtin.parameters, builtin.required)) return {};
-      return builtin.run(*this, method.self, arguments);
+      return call(*method.method, method.method->name, method.self, arguments);
     }
     case Kind::macro:
       return call_macro(callee.as<Macro>(), arguments);
@@ -248,20 +237,27 @@ Value Interpreter::call(const Value& callee, Arguments& arguments) {
   }
 }
 
+Value Interpreter::call(const Builtin& builtin, std::string_view name, const Value& self,
+                        Arguments& arguments) {
+  if (!bind(arguments, name, builtin.parameters, builtin.required)) return {};
+  arguments.which = builtin.which;
+  Value result = builtin.run(*this, self, arguments);
+  if (!ok()) return {};
+  return result;
+}
+
 Value Interpreter::call_filter(std::string_view name, const Value& input, Arguments& arguments) {
   meter.work(4);
   const Builtin* filter = find_filter(name);
   if (filter == nullptr) return fail("No filter named '$'.", name);
-  if (!bind(arguments, name, filter->parameters, filter->required)) return {};
-  return filter->run(*this, input, arguments);
+  return call(*filter, name, input, arguments);
 }
 
 Value Interpreter::call_test(std::string_view name, const Value& input, Arguments& arguments) {
   meter.work(4);
   const Builtin* test = find_test(name);
   if (test == nullptr) return fail("No test named '$'.", name);
-  if (!bind(arguments, name, test->parameters, test->required)) return {};
-  return test->run(*this, input, arguments);
+  return call(*test, name, input, arguments);
 }
 
 bool Interpreter::bind(Arguments& arguments, std::string_view function, std::string_view parameters,

@@ -178,8 +178,8 @@ bool Iterator::next(Interpreter&, Value& item) {
   return true;
 }
 
-Method::Method(Value object, int index)
-    : Object(Kind::method), self(std::move(object)), method(index) {
+Method::Method(Value object, const Builtin* builtin)
+    : Object(Kind::method), self(std::move(object)), method(builtin) {
   depth = static_cast<uint16_t>(std::min<size_t>(self.depth() + 1, UINT16_MAX));
 }
 

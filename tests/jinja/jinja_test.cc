@@ -76,9 +76,9 @@ TEST(Jinja, WhatIsNotSupportedIsNamed) {
         "wordcount", "center", "batch", "slice", "attr", "random"}) {
     expect_error("s|" + name, "No filter named '" + name + "'.");
   }
-  for (const std::string name :
-       {"expandtabs", "format_map", "center", "ljust", "rjust", "zfill", "swapcase", "istitle",
-        "isidentifier", "isprintable", "isascii", "encode", "translate", "maketrans"}) {
+  for (const std::string name : {"expandtabs", "format_map", "center", "ljust", "rjust", "zfill",
+                                 "swapcase", "istitle", "isidentifier", "isprintable", "isascii",
+                                 "encode", "translate", "maketrans", "casefold", "isdecimal"}) {
     expect_error("s." + name + "(9)", "'str object' has no attribute '" + name + "'");
   }
   for (const std::string name : {"callable", "escaped", "filter", "test"})
@@ -90,6 +90,25 @@ TEST(Jinja, WhatIsNotSupportedIsNamed) {
   expect_error("'{:_}'.format(1)", "unknown format code '_' for an integer");
   expect_error("'{:c}'.format(1)", "unknown format code 'c' for an integer");
   expect_error("'{:n}'.format(1.5)", "unknown format code 'n' for a float");
+  for (const std::string type : {"b", "o", "E", "F", "G"}) {
+    expect_error("'{:" + type + "}'.format(1)",
+                 "unknown format code '" + type + "' for an integer");
+    expect_error("'%" + type + "' % 1", "unsupported format character '" + type + "'");
+  }
+  expect_error("'{:=5}'.format(1)", "Invalid format specifier");
+  expect_error("'{: d}'.format(1)", "Invalid format specifier");
+  expect_error("'{:-d}'.format(1)", "Invalid format specifier");
+  expect_error("'{:05}'.format('a')", "unsupported format for a value of the type str");
+  expect_error("'% d' % 1", "unsupported format character ' '");
+  expect_error("'%,d' % 1", "unsupported format character 'd'");
+  expect_error("'%5' % 1", "unsupported format character ''");
+  expect_error("dict.copy()", "'dict object' has no attribute 'copy'");
+  for (const std::string code :
+       {"C", "g", "G", "h", "k", "l", "n", "P", "q", "r", "s", "t", "u", "U", "V", "w", "W"})
+    expect_error("strftime_now('%" + code + "')",
+                 "strftime_now() doesn't support the code '%" + code + "' here");
+  expect_error("namespace([['a', 1]])",
+               "dict() and namespace() take another dict here, and nothing of the type list");
   expect_error("'{!a}'.format(1)", "unknown conversion in a format");
   expect_error("'{0.a}'.format(1)", "the format's key '0.a' is missing");
   expect_error("'{0[a]}'.format(1)", "the format's key '0[a]' is missing");
@@ -122,16 +141,16 @@ TEST(Jinja, Dates) {
   EXPECT_EQ(at(0, 0, "%Y-%m-%d %H:%M:%S %a %j"), "1970-01-01 00:00:00 Thu 001");
   EXPECT_EQ(at(951782399, 0, "%d %B %Y %T"), "28 February 2000 23:59:59");
   EXPECT_EQ(at(951782400, 0, "%d %b %Y %A"), "29 Feb 2000 Tuesday");
-  EXPECT_EQ(at(1735689599, 0, "%Y %j %U %W %V %G %u"), "2024 366 52 53 01 2025 2");
+  EXPECT_EQ(at(1735689599, 0, "%Y %j %c"), "2024 366 Tue Dec 31 23:59:59 2024");
   EXPECT_EQ(at(1735689599, 3600, "%Y-%m-%dT%I%p"), "2025-01-01T12AM");
   EXPECT_EQ(at(-1, 0, "%F %T"), "1969-12-31 23:59:59");
   EXPECT_EQ(at(0, 0, "%-d/%-m %e %% %"), "1/1  1 % %");
-  EXPECT_EQ(at(0, 0, "%q %-q %- %z%Z %f %-H"), "%q %q %  000000 0");
+  EXPECT_EQ(at(0, 0, "%- %z%Z %f %-H"), "%  000000 0");
   // Python's first and last day, and what is beyond them.
-  EXPECT_EQ(at(-62135596800, 0, "%Y %C %y %G %j %V %c"), "1 00 01 1 001 01 Mon Jan  1 00:00:00 1");
-  EXPECT_EQ(at(253402300799, 0, "%F %G-W%V %l %P"), "9999-12-31 9999-W52 11 pm");
+  EXPECT_EQ(at(-62135596800, 0, "%Y %y %j %c"), "1 01 001 Mon Jan  1 00:00:00 1");
+  EXPECT_EQ(at(253402300799, 0, "%F %I %p"), "9999-12-31 11 PM");
   EXPECT_EQ(at(-62135596800, -1, "%F"), "1970-01-01");
-  EXPECT_EQ(at(INT64_MAX, 1, "%F %s"), "1970-01-01 9223372036854775807");
+  EXPECT_EQ(at(INT64_MAX, 1, "%F"), "1970-01-01");
 }
 
 TEST(Jinja, NewerThanDebiansJinja2) {
