@@ -189,12 +189,6 @@ std::string_view digits_of(Interpreter& run, const Value& text) {
   return digits.size() > kMostDigits ? std::string_view() : digits;
 }
 
-// A finite number without its fraction.
-Value whole(Interpreter& run, double number) {
-  if (std::fabs(number) >= 0x1p63) return run.fail("a number does not fit into 64 bits");
-  return Value::integer(static_cast<int64_t>(number));
-}
-
 // For `which`, int(), else float().
 Value number_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   const bool integer = arguments.which != 0;
@@ -210,14 +204,18 @@ Value number_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   } else if (self.is(Kind::undefined)) {
     return run.refuse(self, "");
   }
-  if (read && integer && std::isfinite(*read)) return whole(run, *read);
   if (read && !integer) return Value::number(*read);
+  if (read && std::isfinite(*read)) {
+    if (std::fabs(*read) >= 0x1p63) return run.fail("a number does not fit into 64 bits");
+    return Value::integer(static_cast<int64_t>(*read));
+  }
   if (arguments.has(0)) return arguments[0];
   return integer ? Value::integer(0) : Value::number(0);
 }
 
 Value round_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  const int64_t precision = std::clamp<int64_t>(run.integer_of(arguments[0], 0), -300, 300);
+  const int64_t precision = std::min<int64_t>(run.integer_of(arguments[0], 0), 300);
+  if (precision < 0) return run.fail("round() supports no precision below 0 here");
   const Value method = run.text_of(arguments[1], "common");
   if (!run.ok()) return {};
   if (!self.is_number()) return run.refuse(self, "type $ can't be rounded");
@@ -229,13 +227,8 @@ Value round_filter(Interpreter& run, const Value& self, Arguments& arguments) {
     if (!std::isfinite(scaled)) return run.fail("cannot convert float to integer");
     return Value::number((up ? std::ceil(scaled) : std::floor(scaled)) / scale);
   }
-  if (self.is_integer() && precision >= 0) return Value::integer(self.as_integer());
+  if (self.is_integer()) return Value::integer(self.as_integer());
   if (!std::isfinite(value)) return self;
-  if (precision < 0) {  // to tens, hundreds, ...; halves to even ones
-    const double unit = std::pow(10.0, static_cast<double>(-precision));
-    const double rounded = std::nearbyint(value / unit) * unit;
-    return self.is_integer() ? whole(run, rounded) : Value::number(rounded);
-  }
   run.meter.work(decimal_work(value, precision));
   // The decimal digits are exact, so halves are decided as Python does.
   const std::string digits = write_decimal(value, 'f', static_cast<int>(precision));

@@ -1,21 +1,16 @@
 // Python's formatting: "%s" % values, and "{}".format(values). The format filter uses the first.
-// Not supported, because no chat template uses them: fields in fields, "#", "*", "_", "=" and a
-// space as flags, the conversions a, b, c, n and o and large letters, and attributes of a field
-// ("{0.name}").
+// Not supported, because no chat template uses them: fields in fields, attributes of a field
+// ("{0.name}"), the flags "#", "*", "_", "=" and a space, and conversions besides d, i, f, %, r, s.
 #include <algorithm>
 #include <cmath>
 
 #include "base/decimal.h"
-#include "base/format.h"
 #include "jinja/interpreter.h"
 #include "jinja/number.h"
 #include "jinja/text.h"
 
 namespace sluice::jinja {
 namespace {
-
-constexpr int64_t kMaxWidth = 100'000;
-constexpr std::string_view kFloatTypes = "efg%";
 
 // How one value is to be written.
 struct Spec {
@@ -37,149 +32,122 @@ char take_one(std::string_view& rest, std::string_view chars) {
   return c;
 }
 
-std::string float_digits(double value, const Spec& spec) {
-  if (spec.type == '\0' && spec.precision < 0) return shortest_decimal(value);
-  const auto precision =
-      static_cast<int>(spec.precision < 0 ? 6 : std::min<int64_t>(spec.precision, 1000));
+// A number as the format says, but for its width. Empty if its type isn't one for this number.
+std::string number_digits(const Value& value, const Spec& spec) {
   const bool percent = spec.type == '%';
-  const char style = percent ? 'f' : spec.type == '\0' ? 'g' : spec.type;
-  std::string out = write_decimal(percent ? value * 100 : value, style, precision);
-  if (percent) out += '%';
-  if (spec.type == '\0' && out.find_first_of(".en") == std::string::npos) out += ".0";
-  return out;
-}
-
-std::string integer_digits(int64_t value, char type) {
-  if (type != 'x' && type != 'X') return std::to_string(value);
-  const std::string digits =
-      hexadecimal(value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value));
-  return (value < 0 ? "-" : "") +
-         digits.substr(std::min(digits.find_first_not_of('0'), size_t{15}));
-}
-
-// "1,234,567.5"
-std::string with_commas(std::string digits) {
-  size_t at = 0;
+  std::string digits;
+  if (percent || spec.type == 'f') {
+    const auto precision = spec.precision < 0 ? 6 : std::min<int64_t>(spec.precision, 1000);
+    const double number = value.as_double();
+    digits = write_decimal(percent ? number * 100 : number, 'f', static_cast<int>(precision));
+    if (percent) digits += '%';
+  } else if (spec.precision >= 0) {
+    return {};
+  } else if (value.is_integer() && (spec.type == 'd' || spec.type == '\0')) {
+    digits = std::to_string(value.as_integer());
+  } else if (spec.type == '\0') {
+    digits = shortest_decimal(value.as_double());
+  } else {
+    return {};
+  }
+  if (spec.plus && digits[0] != '-') digits.insert(0, "+");
+  const size_t first = is_one_of(digits[0], "+-") ? 1 : 0;
+  size_t at = first;
   while (at < digits.size() && is_digit(digits[at])) ++at;
-  for (; at > 3; at -= 3) digits.insert(at - 3, ",");
+  for (; spec.commas && at > first + 3; at -= 3) digits.insert(at - 3, ",");
+  const auto width = static_cast<size_t>(spec.width);
+  if (spec.zeros && digits.size() < width) digits.insert(first, width - digits.size(), '0');
   return digits;
 }
 
 // Writes values into a text as a format says. Fields name values, or take them in turn. What is
-// written besides texts is from the input if a value or any of the format is.
-class Formatter {
- public:
-  Formatter(Interpreter& run, const Value& format, const List& list, const Entries& named)
-      : run_(run),
-        out_(run.meter),
-        format_(format.as<Text>()),
-        rest_(format_.text),
-        input_(format.from_input()),
-        list_(list),
-        named_(named) {
-    run.meter.scan(format_.text.size());
-  }
+// written besides texts is from the input if a value or anything of the format is.
+struct Formatter {
+  Interpreter& run;
+  const Value& format;
+  const List& list;
+  const Entries& named;
+  TextWriter out{run.meter};
+  std::string_view rest = format.as_text();  // of the format
+  size_t taken = 0;
 
-  Value percent() {
-    while (copy_until("%")) {
-      rest_.remove_prefix(1);
-      if (rest_.starts_with('%')) {
-        out_.copy(format_, rest_.substr(0, 1));
-        rest_.remove_prefix(1);
-      } else {
-        percent_field();
-      }
+  // Copies the format up to a field, which one of these signs begins. A sign that stands twice is
+  // itself. '\0' at the end and after an error.
+  char next_field(std::string_view signs) {
+    while (!rest.empty() && run.ok()) {
+      const size_t n = std::min(rest.find_first_of(signs), rest.size());
+      out.copy(format.as<Text>(), rest.substr(0, n));
+      rest.remove_prefix(n);
+      if (rest.empty()) break;
+      const char sign = rest[0];
+      rest.remove_prefix(1);
+      if (!rest.starts_with(sign)) return sign;
+      out.copy(format.as<Text>(), rest.substr(0, 1));
+      rest.remove_prefix(1);
     }
-    return out_.take();
-  }
-
-  Value braces() {
-    while (copy_until("{}")) {
-      const std::string_view brace = rest_.substr(0, 1);
-      rest_.remove_prefix(1);
-      if (rest_.starts_with(brace)) {
-        rest_.remove_prefix(1);
-        out_.copy(format_, brace);
-        continue;
-      }
-      const size_t end = rest_.find_first_of("{}");
-      if (brace == "}") return run_.fail("Single '}' encountered in format string");
-      if (end == std::string_view::npos || rest_[end] == '{')
-        return run_.fail("a field in a format has no end: expected '}'");
-      brace_field(rest_.substr(0, end));
-      rest_.remove_prefix(end + 1);
-    }
-    return out_.take();
-  }
-
-  // Whether each value of the list was taken.
-  bool all_taken() const { return taken_ >= list_.size(); }
-
- private:
-  // Copies the format up to one of these characters. False if there is none, and after an error.
-  bool copy_until(std::string_view signs) {
-    const size_t n = std::min(rest_.find_first_of(signs), rest_.size());
-    out_.copy(format_, rest_.substr(0, n));
-    rest_.remove_prefix(n);
-    return !rest_.empty() && run_.ok();
+    return '\0';
   }
 
   Value next_value() {
-    if (taken_ < list_.size()) return list_[taken_++];
-    return run_.fail("not enough arguments for the format");
+    if (taken < list.size()) return list[taken++];
+    return run.fail("not enough arguments for the format");
   }
 
   Value named_value(std::string_view name) {
-    if (const Value* const found = find(named_, name, run_.meter)) return *found;
-    return run_.fail("the format's key '$' is missing", name);
+    if (const Value* const found = find(named, name, run.meter)) return *found;
+    return run.fail("the format's key '$' is missing", name);
+  }
+
+  // The value of a field with a number, with a name or without either.
+  Value field_value(std::string_view name) {
+    if (name.empty()) return next_value();
+    if (name.find_first_not_of("0123456789") != std::string_view::npos) return named_value(name);
+    const auto index = static_cast<size_t>(digits(name));
+    if (index < list.size()) return list[index];
+    return run.fail("the format's value $ is missing", static_cast<int64_t>(index));
   }
 
   void percent_field() {
     Value value;
-    if (rest_.starts_with('(')) {
-      const size_t close = std::min(rest_.find(')'), rest_.size() - 1);
-      value = named_value(rest_.substr(1, close - 1));
-      rest_.remove_prefix(close + 1);
+    if (rest.starts_with('(')) {
+      const size_t close = std::min(rest.find(')'), rest.size() - 1);
+      value = named_value(rest.substr(1, close - 1));
+      rest.remove_prefix(close + 1);
     }
     Spec spec;
     spec.align = '>';
-    while (const char flag = take_one(rest_, "-+0")) {
+    while (const char flag = take_one(rest, "-+0")) {
       if (flag == '-') spec.align = '<';
       spec.plus |= flag == '+';
       spec.zeros |= flag == '0';
     }
-    read_tail(rest_, spec);
+    spec.zeros &= spec.align != '<';
+    read_tail(rest, spec);
+    if (spec.type == '\0' || spec.commas) run.fail("a field of a format is incomplete");
     if (value.is_missing()) value = next_value();
-    if (!run_.ok()) return;
+    char conversion = '\0';
     if (is_one_of(spec.type, "sr")) {
-      value = spec.type == 's' ? run_.str(value) : repr(value);
-      if (!value.is_missing()) text(value, spec);
-    } else if (spec.commas || !is_one_of(spec.type, "diuxXefg")) {
-      run_.fail("unsupported format character '$'", {&spec.type, spec.type == '\0' ? 0u : 1u});
-    } else if (!value.is_number()) {
-      run_.refuse(value, "a number is required, not $");
-    } else {
-      if (is_one_of(spec.type, "iu")) spec.type = 'd';
-      if (spec.type == 'd' && value.is(Kind::number) && std::fabs(value.as_double()) < 0x1p63)
+      conversion = std::exchange(spec.type, '\0');
+      spec.zeros = false;
+    } else if (is_one_of(spec.type, "di")) {
+      spec.type = 'd';
+      if (value.is(Kind::number) && std::fabs(value.as_double()) < 0x1p63)
         value = Value::integer(static_cast<int64_t>(value.as_double())).marked(value.from_input());
-      spec.zeros &= spec.align != '<';
-      number(value, spec);
     }
+    write(std::move(value), conversion, spec);
   }
 
   void brace_field(std::string_view field) {
     const size_t end = std::min(field.find_first_of("!:"), field.size());
-    const std::string_view name = field.substr(0, end);
+    Value value = field_value(field.substr(0, end));
     field.remove_prefix(end);
-    Value value = field_value(name);
+    char conversion = field.empty() ? 's' : '\0';
     if (take_one(field, "!") != '\0') {
-      const char conversion = take_one(field, "rs");
+      conversion = take_one(field, "rs");
       if (conversion == '\0' || (!field.empty() && field[0] != ':'))
-        run_.fail("unknown conversion in a format");
-      if (run_.ok()) value = conversion == 's' ? run_.str(value) : repr(value);
+        run.fail("unknown conversion in a format");
     }
-    take_one(field, ":");
-    if (run_.ok() && field.empty()) return run_.write(out_, value);
+    if (take_one(field, ":") != '\0' && field.empty() && conversion == '\0') conversion = 's';
     Spec spec;
     const size_t first = char_bytes(field);
     if (field.size() > first && is_one_of(field[first], "<>^")) {
@@ -190,126 +158,96 @@ class Formatter {
     spec.plus = take_one(field, "+") != '\0';
     spec.zeros = take_one(field, "0") != '\0' && spec.align == '\0';
     read_tail(field, spec);
-    if (!run_.ok()) return;
-    if (!field.empty()) {
-      run_.fail("Invalid format specifier");
-    } else if (value.is_text() && !spec.zeros && (spec.type == '\0' || spec.type == 's')) {
-      text(value, spec);
-    } else if (value.is_number()) {
-      if (spec.align == '\0') spec.align = '>';
-      number(value, spec);
-    } else {
-      run_.refuse(value, "unsupported format for a value of the type $");
-    }
+    if (!field.empty()) run.fail("Invalid format specifier");
+    write(std::move(value), conversion, spec);
   }
 
-  // The value of a field without a name, with a number or with a name.
-  Value field_value(std::string_view name) {
-    if (name.empty()) return next_value();
-    if (name.find_first_not_of("0123456789") != std::string_view::npos) return named_value(name);
-    const auto index = static_cast<size_t>(digits(name));
-    if (index < list_.size()) return list_[index];
-    return run_.fail("the format has no value $", static_cast<int64_t>(index));
-  }
-
-  // What flags are followed by: width, comma, precision and type.
-  void read_tail(std::string_view& rest, Spec& spec) {
-    spec.width = digits(rest);
-    spec.commas = take_one(rest, ",") != '\0';
-    if (take_one(rest, ".") != '\0') spec.precision = digits(rest);
-    if (rest.empty()) return;
-    spec.type = rest[0];
-    rest.remove_prefix(1);
+  // What follows the flags: width, comma, precision and type.
+  void read_tail(std::string_view& from, Spec& spec) {
+    spec.width = digits(from);
+    spec.commas = !spec.zeros && take_one(from, ",") != '\0';
+    if (take_one(from, ".") != '\0') spec.precision = digits(from);
+    if (from.empty()) return;
+    spec.type = from[0];
+    from.remove_prefix(1);
   }
 
   // Reads digits. An error if the number is too large.
-  int64_t digits(std::string_view& rest) {
+  int64_t digits(std::string_view& from) {
+    constexpr int64_t kMost = 100'000;
     int64_t number = 0;
-    for (; !rest.empty() && is_digit(rest[0]); rest.remove_prefix(1))
-      number = std::min(number * 10 + (rest[0] - '0'), kMaxWidth + 1);
-    if (number > kMaxWidth) run_.fail("a width in a format is too large");
+    for (; !from.empty() && is_digit(from[0]); from.remove_prefix(1))
+      number = std::min(number * 10 + (from[0] - '0'), kMost + 1);
+    if (number > kMost) run.fail("a width in a format is too large");
     return number;
   }
 
-  Value repr(const Value& value) {
-    TextWriter writer(run_.meter);
-    run_.write_repr(writer, value);
-    return writer.take();
-  }
-
-  void fill(const Spec& spec, size_t n) {
-    while (n-- > 0 && run_.ok()) out_.add(spec.fill, input_);
-  }
-
-  // How many characters of filling a field gets, and how many of them in front.
-  static std::pair<size_t, size_t> filling(const Spec& spec, size_t chars) {
-    const size_t all = std::max(static_cast<size_t>(spec.width), chars) - chars;
-    return {all, spec.align == '>' ? all : spec.align == '^' ? all / 2 : 0};
-  }
-
-  void text(const Value& value, const Spec& spec) {
-    const Text& all = value.as<Text>();
-    const auto most = spec.precision < 0 ? all.chars : static_cast<size_t>(spec.precision);
-    const auto [missing, left] = filling(spec, std::min(all.chars, most));
-    run_.meter.scan(all.text.size());
-    fill(spec, left);
-    out_.copy(all, sub_chars(all.text, all.chars, 0, most));
-    fill(spec, missing - left);
-  }
-
-  void number(const Value& value, Spec spec) {
-    const bool as_float = value.is(Kind::number) || is_one_of(spec.type, kFloatTypes);
-    if (spec.type != '\0' && !is_one_of(spec.type, as_float ? kFloatTypes : "dxX")) {
-      run_.fail("unknown format code '$' for $", {&spec.type, 1},
-                as_float ? "a float" : "an integer");
+  void write(Value value, char conversion, Spec spec) {
+    const bool input = format.from_input();
+    if (!run.ok()) return;
+    TextWriter shown(run.meter);
+    if (conversion != '\0') {
+      conversion == 'r' ? run.write_repr(shown, value) : run.write(shown, value);
+      value = shown.take();
+    } else if (value.is_number()) {
+      run.meter.work(decimal_work(value.as_double(), spec.precision));
+      const std::string written = number_digits(value, spec);
+      if (written.empty())
+        run.fail("the format code '$' isn't one for the type $",
+                 {&spec.type, spec.type == '\0' ? 0u : 1u}, type_name(value));
+      shown.add(written, input || value.from_input());
+      value = shown.take();
+      spec = {
+          .fill = spec.fill, .align = spec.align == '\0' ? '>' : spec.align, .width = spec.width};
+    }
+    if (!run.ok()) return;
+    if (!value.is_text() || spec.zeros || (spec.type != '\0' && spec.type != 's')) {
+      run.refuse(value, "the format of a field isn't one for a value of the type $");
       return;
     }
-    run_.meter.work(decimal_work(value.as_double(), spec.precision));
-    std::string digits = as_float ? float_digits(value.as_double(), spec)
-                                  : integer_digits(value.as_integer(), spec.type);
-    const bool negative = digits.starts_with('-');
-    if (negative) digits.erase(0, 1);
-    if (spec.type == 'X') digits = ascii_case(digits, Case::upper);
-    if (spec.commas) digits = with_commas(std::move(digits));
-    const std::string_view sign = negative ? "-" : spec.plus ? "+" : "";
-    const auto [missing, left] = filling(spec, sign.size() + digits.size());
-    const bool input = input_ || value.from_input();
-    if (!spec.zeros) fill(spec, left);
-    out_.add(sign, input);
-    if (spec.zeros) {
-      spec.fill = "0";
-      fill(spec, missing);
+    const Text& text = value.as<Text>();
+    const auto most = spec.precision < 0 ? text.chars : static_cast<size_t>(spec.precision);
+    run.meter.scan(text.text.size());
+    const size_t chars = std::min(text.chars, most);
+    const size_t missing = std::max(static_cast<size_t>(spec.width), chars) - chars;
+    const size_t left = spec.align == '>' ? missing : spec.align == '^' ? missing / 2 : 0;
+    for (size_t i = 0; i < missing + 1 && run.ok(); ++i) {
+      if (i == left) out.copy(text, sub_chars(text.text, text.chars, 0, most));
+      if (i < missing) out.add(spec.fill, input);
     }
-    out_.add(digits, input);
-    if (!spec.zeros) fill(spec, missing - left);
   }
-
-  Interpreter& run_;
-  TextWriter out_;
-  const Text& format_;
-  std::string_view rest_;  // of the format
-  const bool input_;
-  const List& list_;
-  const Entries& named_;
-  size_t taken_ = 0;
 };
 
 }  // namespace
 
 Value format_percent(Interpreter& run, const Value& format, const Value& values) {
+  run.meter.scan(format.as_text().size());
   const List single({values}, &run.meter);
   const Entries none(&run.meter);
-  Formatter formatter(run, format, values.is(Kind::tuple) ? values.items() : single,
-                      values.is(Kind::dict) ? values.entries() : none);
-  const Value text = formatter.percent();
-  const bool by_name = values.is(Kind::dict) || values.is(Kind::list) || values.is(Kind::undefined);
-  if (!by_name && !formatter.all_taken())
+  const bool several = values.is(Kind::tuple), by_name = values.is(Kind::dict);
+  Formatter formatter{run, format, several ? values.items() : single,
+                      by_name ? values.entries() : none};
+  while (formatter.next_field("%") != '\0') formatter.percent_field();
+  if (formatter.taken < formatter.list.size() && !by_name && !values.is(Kind::list) &&
+      !values.is(Kind::undefined)) {
     return run.fail("not all arguments converted during string formatting");
-  return text;
+  }
+  return formatter.out.take();
 }
 
 Value format_braces(Interpreter& run, const Value& format, const Arguments& arguments) {
-  return Formatter(run, format, arguments.list, arguments.named).braces();
+  run.meter.scan(format.as_text().size());
+  Formatter formatter{run, format, arguments.list, arguments.named};
+  std::string_view& rest = formatter.rest;
+  while (const char sign = formatter.next_field("{}")) {
+    const size_t end = std::min(rest.find_first_of("{}"), rest.size());
+    if (sign == '}') return run.fail("Single '}' encountered in format string");
+    if (!rest.substr(end).starts_with('}'))
+      return run.fail("a field in a format has no end: expected '}'");
+    formatter.brace_field(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  return formatter.out.take();
 }
 
 }  // namespace sluice::jinja

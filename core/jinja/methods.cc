@@ -191,13 +191,6 @@ Value index_in_list(Interpreter& run, const Value& self, Arguments& arguments) {
   return run.fail("$ is not in the $", run.shown(arguments[0]), type_name(self));
 }
 
-Value count_in_list(Interpreter& run, const Value& self, Arguments& arguments) {
-  int64_t count = 0;
-  for (size_t i = 0; i < self.items().size() && run.ok(); ++i)
-    count += run.same(self.items()[i], arguments[0]) ? 1 : 0;
-  return Value::integer(count);
-}
-
 Value loop_changed(Interpreter& run, const Value& self, Arguments& arguments) {
   auto& loop = self.as<Loop>();
   const auto same = [&run](const Value& a, const Value& b) { return run.same(a, b); };
@@ -252,7 +245,6 @@ constexpr Builtin kOfDicts[] = {
 };
 constexpr Builtin kOfSequences[] = {
     {"index", index_in_list, "/value", 1},
-    {"count", count_in_list, "/value", 1},
 };
 constexpr Builtin kOfLoops[] = {
     {"changed", loop_changed, "*", 0},

@@ -9,65 +9,56 @@
 namespace sluice::jinja {
 namespace {
 
-using std::chrono::days, std::chrono::sys_days, std::chrono::sys_seconds;
+using std::chrono::sys_days, std::chrono::sys_seconds;
 
 constexpr std::string_view kDays[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                       "Thursday", "Friday", "Saturday"};
 constexpr std::string_view kMonths[] = {"January",   "February", "March",    "April",
                                         "May",       "June",     "July",     "August",
                                         "September", "October",  "November", "December"};
-struct CodeText {
+
+// A code for a number: which, and how many characters it has at least.
+enum Number { kYear, kYear2, kMonth, kDay, kHour, kHour12, kMinute, kSecond };
+struct NumberCode {
   char code;
-  std::string_view text;
+  Number number;
+  size_t width;
+  char fill;
 };
-// Codes that stand for others.
-constexpr CodeText kFormats[] = {{'c', "%a %b %e %T %Y"}, {'D', "%m/%d/%y"}, {'F', "%Y-%m-%d"},
-                                 {'R', "%H:%M"},          {'T', "%H:%M:%S"}, {'x', "%m/%d/%y"},
-                                 {'X', "%H:%M:%S"}};
-struct CodeNumber {
-  char code;
-  int number;
-  size_t width = 2;
-  char fill = '0';
+constexpr NumberCode kNumbers[] = {
+    {'d', kDay, 2, '0'},    {'e', kDay, 2, ' '},   {'H', kHour, 2, '0'},
+    {'I', kHour12, 2, '0'}, {'m', kMonth, 2, '0'}, {'M', kMinute, 2, '0'},
+    {'S', kSecond, 2, '0'}, {'y', kYear2, 2, '0'}, {'Y', kYear, 1, '0'},
 };
 
-// A code that stands for no others. It fails for one that isn't known.
+// What a code stands for. It fails for one that isn't known.
 std::string text_of(Interpreter& run, char code, sys_seconds time) {
-  const sys_days today = std::chrono::floor<days>(time);
+  const sys_days today = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(today);
   const int year{date.year()};
   const auto month = static_cast<int>(unsigned{date.month()});
   const auto day = static_cast<int>(unsigned{date.day()});
   const auto second = static_cast<int>((time - today).count()), hour = second / 3600;
+  const int numbers[] = {
+      year, year % 100, month, day, hour, (hour + 11) % 12 + 1, second / 60 % 60, second % 60};
+  for (const NumberCode& each : kNumbers) {
+    if (each.code != code) continue;
+    const std::string digits = std::to_string(numbers[each.number]);
+    return std::string(each.width - std::min(each.width, digits.size()), each.fill) + digits;
+  }
   const std::string_view weekday = kDays[std::chrono::weekday(today).c_encoding()];
   const std::string_view name = kMonths[month - 1];
   // Python's datetime.now() has no zone.
-  const CodeText texts[] = {{'a', weekday.substr(0, 3)},
-                            {'A', weekday},
-                            {'b', name.substr(0, 3)},
-                            {'B', name},
-                            {'f', "000000"},
-                            {'%', "%"},
-                            {'p', hour < 12 ? "AM" : "PM"},
-                            {'z', ""},
-                            {'Z', ""}};
-  const CodeNumber numbers[] = {
-      {'d', day},
-      {'e', day, 2, ' '},
-      {'H', hour},
-      {'I', (hour + 11) % 12 + 1},
-      {'j', static_cast<int>((today - sys_days(date.year() / 1 / 1)).count()) + 1, 3},
-      {'m', month},
-      {'M', second / 60 % 60},
-      {'S', second % 60},
-      {'y', year % 100},
-      {'Y', year, 1}};
-  for (const CodeText& each : texts)
-    if (each.code == code) return std::string(each.text);
-  for (const CodeNumber& each : numbers) {
-    if (each.code != code) continue;
-    const std::string digits = std::to_string(each.number);
-    return std::string(each.width - std::min(each.width, digits.size()), each.fill) + digits;
+  const std::pair<char, std::string_view> texts[] = {{'a', weekday.substr(0, 3)},
+                                                     {'A', weekday},
+                                                     {'b', name.substr(0, 3)},
+                                                     {'B', name},
+                                                     {'p', hour < 12 ? "AM" : "PM"},
+                                                     {'z', ""},
+                                                     {'Z', ""},
+                                                     {'%', "%"}};
+  for (const auto& [known, text] : texts) {
+    if (known == code) return std::string(text);
   }
   run.fail("strftime_now() doesn't support the code '%$' here", {&code, 1});
   return {};
@@ -84,9 +75,9 @@ std::string written(Interpreter& run, std::string_view format, sys_seconds time)
       continue;
     }
     i = at;
-    const auto* several = std::ranges::find(kFormats, format[at], &CodeText::code);
-    const std::string text = several == std::end(kFormats) ? text_of(run, format[at], time)
-                                                           : written(run, several->text, time);
+    const std::string text = format[i] == 'F'   ? written(run, "%Y-%m-%d", time)
+                             : format[i] == 'T' ? written(run, "%H:%M:%S", time)
+                                                : text_of(run, format[i], time);
     size_t front = 0;
     while (bare && front + 1 < text.size() && (text[front] == '0' || text[front] == ' ')) ++front;
     out.append(text, front);
@@ -98,7 +89,7 @@ std::string written(Interpreter& run, std::string_view format, sys_seconds time)
 
 Value strftime_now(Interpreter& run, const Value&, Arguments& arguments) {
   if (!arguments[0].is_text()) return run.fail("strftime_now() needs a text");
-  // At most 12 bytes are written for each of the format: the longest are "%c", 24 bytes.
+  // At most 5 bytes are written for each of the format: the longest are "%F", 10 bytes.
   constexpr size_t kMostBytes = 10'000;
   const std::string_view format = arguments[0].as_text();
   if (format.size() > kMostBytes) return run.fail("the format of strftime_now() is too long");
