@@ -20,8 +20,9 @@ List items_of(Interpreter& run, const Value& value) {
 // The keys and values of a dict, as tuples.
 List pairs_of(Interpreter& run, const Value& dict) {
   List pairs = run.new_list();
-  for (const Entry& entry : dict.entries())
-    pairs.push_back(run.tuple(List({entry.first, entry.second}, &run.meter)));
+  for (const Entry& entry : dict.entries()) {
+    if (run.ok()) pairs.push_back(run.tuple(List({entry.first, entry.second}, &run.meter)));
+  }
   return pairs;
 }
 
@@ -147,16 +148,15 @@ Value unique_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   return run.iterator(std::move(unique));
 }
 
-// The least item, for -1, or the greatest, for 1.
+enum Extreme : int { kMin, kMax };
+
+// The first of the items in their order, or in the reverse.
 Value extreme_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  const List items = items_of(run, self);
+  List items = items_of(run, self);
   if (items.empty()) return run.undefined("No aggregated item, sequence was empty.");
   const List keys = keys_of(run, items, arguments[1], arguments.yes(0));
-  size_t best = 0;
-  for (size_t i = 1; i < items.size() && run.ok(); ++i) {
-    if (run.order(keys[i], keys[best]) == arguments.which) best = i;
-  }
-  return items[best];
+  run.sort(items, keys, arguments.which == kMax);
+  return items[0];
 }
 
 Value sum_filter(Interpreter& run, const Value& self, Arguments& arguments) {
@@ -283,8 +283,8 @@ constexpr Builtin kFilters[] = {
     {"last", last_filter, "", 0},
     {"length count", length_filter, "", 0},
     {"list", list_filter, "", 0},
-    {"max", extreme_filter, "case_sensitive attribute", 0, 1},
-    {"min", extreme_filter, "case_sensitive attribute", 0, -1},
+    {"max", extreme_filter, "case_sensitive attribute", 0, kMax},
+    {"min", extreme_filter, "case_sensitive attribute", 0, kMin},
     {"reverse", reverse_filter, "", 0},
     {"round", numeric_filter, "precision method", 0, kRound},
     {"sort", sort_filter, "reverse case_sensitive attribute", 0},

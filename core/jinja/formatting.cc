@@ -128,7 +128,7 @@ struct Formatter {
     char conversion = '\0';
     if (is_one_of(spec.type, "sr")) {
       conversion = std::exchange(spec.type, '\0');
-      spec.zeros = false;
+      spec.zeros = spec.plus = false;
     } else if (is_one_of(spec.type, "di")) {
       spec.type = 'd';
       if (value.is(Kind::number) && std::fabs(value.as_double()) < 0x1p63)
@@ -201,7 +201,8 @@ struct Formatter {
           .fill = spec.fill, .align = spec.align == '\0' ? '>' : spec.align, .width = spec.width};
     }
     if (!run.ok()) return;
-    if (!value.is_text() || spec.zeros || (spec.type != '\0' && spec.type != 's')) {
+    const bool fits = spec.type == '\0' || spec.type == 's';
+    if (!value.is_text() || !fits || spec.zeros || spec.plus || spec.commas) {
       run.refuse(value, "the format of a field isn't one for a value of the type $");
       return;
     }

@@ -152,7 +152,7 @@ TEST(Jinja, Dates) {
   EXPECT_EQ(at(1735689599, 3600, "%Y-%m-%dT%I%p"), "2025-01-01T12AM");
   EXPECT_EQ(at(-1, 0, "%F %T"), "1969-12-31 23:59:59");
   EXPECT_EQ(at(0, 0, "%-d/%-m %e %% %"), "1/1  1 % %");
-  EXPECT_EQ(at(0, 0, "%-H %z%Z%-"), "0 %-");
+  EXPECT_EQ(at(0, 0, "%-H %z%Z"), "0 ");
   // Python's first and last day, and what is beyond them.
   EXPECT_EQ(at(-62135596800, 0, "%Y %y %a %b %e"), "1 01 Mon Jan  1");
   EXPECT_EQ(at(253402300799, 0, "%F %I %p"), "9999-12-31 11 PM");
