@@ -137,11 +137,12 @@ constexpr Builtin kTests[] = {
 
 }  // namespace
 
-bool is_word_of(std::string_view words, std::string_view text) {
-  while (!words.empty()) {
-    const size_t end = std::min(words.find(' '), words.size());
-    if (words.substr(0, end) == text) return true;
-    words.remove_prefix(std::min(end + 1, words.size()));
+bool is_word_of(const char* words, std::string_view text) {
+  for (; *words != '\0'; words += *words == ' ' ? 1 : 0) {
+    size_t n = 0;
+    while (n < text.size() && words[n] != '\0' && words[n] == text[n]) ++n;
+    if (n == text.size() && (words[n] == ' ' || words[n] == '\0')) return true;
+    while (*words != ' ' && *words != '\0') ++words;
   }
   return false;
 }

@@ -248,7 +248,7 @@ struct Builtin {
 };
 
 // Whether a text is one of these words, which have spaces between them.
-bool is_word_of(std::string_view words, std::string_view text);  // globals.cc
+bool is_word_of(const char* words, std::string_view text);  // globals.cc
 const Builtin* find_builtin(std::span<const Builtin> rows, std::string_view name);
 const Builtin* find_filter(std::string_view name);  // filters.cc
 const Builtin* find_test(std::string_view name);    // globals.cc

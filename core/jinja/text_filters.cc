@@ -105,6 +105,7 @@ constexpr Change kPlain[] = {
 std::string changed(Meter& meter, std::string_view rest, const Change& change) {
   std::string out;
   for (;;) {
+    meter.work(4);
     const size_t begin = find_part(meter, rest, change.open);
     const size_t end = begin == std::string_view::npos
                            ? begin
