@@ -46,7 +46,8 @@ Value map_filter(Interpreter& run, const Value& self, Arguments& arguments) {
 
 enum Choice : uint8_t { kSelect = 0, kReject = 1, kByAttribute = 2 };
 
-Value select_filter(Interpreter& run, const Value& self, Arguments& arguments, int choice) {
+Value select_filter(Interpreter& run, const Value& self, Arguments& arguments) {
+  const int choice = arguments.which;
   if (!is_true(self)) return run.generator(run.new_list());
   Value attribute;
   if ((choice & kByAttribute) != 0) {
@@ -69,10 +70,10 @@ Value select_filter(Interpreter& run, const Value& self, Arguments& arguments, i
 
 constexpr Builtin kChoiceFilters[] = {
     {"map", map_filter, "*", 0},
-    {"select", variant<select_filter, kSelect>, "*", 0},
-    {"reject", variant<select_filter, kReject>, "*", 0},
-    {"selectattr", variant<select_filter, kByAttribute>, "*", 0},
-    {"rejectattr", variant<select_filter, kReject | kByAttribute>, "*", 0},
+    {"select", select_filter, "*", 0, kSelect},
+    {"reject", select_filter, "*", 0, kReject},
+    {"selectattr", select_filter, "*", 0, kByAttribute},
+    {"rejectattr", select_filter, "*", 0, kReject | kByAttribute},
 };
 
 }  // namespace

@@ -4,20 +4,6 @@
 #include "jinja/interpreter.h"
 
 namespace sluice::jinja {
-namespace {
-
-bool is_related(Interpreter& run, LexemeType op, const Value& left, const Value& right) {
-  if (op == LexemeType::eq || op == LexemeType::ne) {
-    return run.same(left, right) == (op == LexemeType::eq);
-  }
-  if (op == LexemeType::pipe || op == LexemeType::tilde) {  // in, not in
-    return run.contains(right, left) == (op == LexemeType::pipe);
-  }
-  return run.less(op, left, right);
-}
-
-}  // namespace
-
 Value Interpreter::eval(const Expr& expr, Scope* scope) {
   meter.work(2);
   if (expr.type == Expr::Type::constant) return expr.value;
@@ -111,7 +97,7 @@ Value Interpreter::eval_chain(const Expr& expr, Scope* scope) {
       left = binary(expr.operators[i], left, right);
       continue;
     }
-    const bool holds = is_related(*this, expr.operators[i], left, right);
+    const bool holds = compare(expr.operators[i], left, right);
     if (!ok()) return {};
     if (!holds) return Value::boolean(false);
     left = std::move(right);
@@ -185,11 +171,14 @@ Value Interpreter::eval_filter(const Expr& expr, Scope* scope, const Value* inpu
 
 Value Interpreter::call(const Value& callee, Arguments& arguments) {
   switch (callee.kind()) {
-    case Kind::function:
-      return call_builtin(function_at(static_cast<int>(callee.as_integer())), callee, arguments);
-    case Kind::method:
-      return call_builtin(method_at(callee.as<Method>().method), callee.as<Method>().self,
-                          arguments);
+    case Kind::function: {
+      const Builtin& function = function_at(static_cast<int>(callee.as_integer()));
+      return call(function, function.name, callee, arguments);
+    }
+    case Kind::method: {
+      const auto& method = callee.as<Method>();
+      return call(*method.method, method.method->name, method.self, arguments);
+    }
     case Kind::macro:
       return call_macro(callee.as<Macro>(), arguments);
     default:
@@ -197,9 +186,13 @@ Value Interpreter::call(const Value& callee, Arguments& arguments) {
   }
 }
 
-Value Interpreter::call_builtin(const Builtin& builtin, const Value& self, Arguments& arguments) {
-  if (!bind(arguments, builtin.name, builtin.parameters, builtin.required)) return {};
-  return builtin.run(*this, self, arguments);
+Value Interpreter::call(const Builtin& builtin, std::string_view name, const Value& self,
+                        Arguments& arguments) {
+  if (!bind(arguments, name, builtin.parameters, builtin.required)) return {};
+  arguments.which = builtin.which;
+  Value result = builtin.run(*this, self, arguments);
+  if (!ok()) return {};
+  return result;
 }
 
 Value Interpreter::apply(bool test, std::string_view name, const Value& input,
@@ -208,7 +201,7 @@ Value Interpreter::apply(bool test, std::string_view name, const Value& input,
   const Level level(*this);  // map() can apply map(), and so on
   const Builtin* const found = test ? find_test(name) : find_filter(name);
   if (found == nullptr) return fail(test ? "No test named '$'." : "No filter named '$'.", name);
-  return failed_ ? Value() : call_builtin(*found, input, arguments);
+  return failed_ ? Value() : call(*found, name, input, arguments);
 }
 
 bool Interpreter::bind(Arguments& arguments, std::string_view function, std::string_view parameters,

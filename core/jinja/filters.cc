@@ -6,19 +6,35 @@
 
 #include "base/decimal.h"
 #include "jinja/number.h"
-#include "jinja/text.h"
 
 namespace sluice::jinja {
 namespace {
 
-Value length_filter(Interpreter& run, const Value& self, Arguments&) {
-  if (self.is(Kind::loop)) {
-    const int64_t n = self.as<Loop>().count(run);
-    return n < 0 ? run.fail("the loop's length is not known") : Value::integer(n);
+// What a value has to go through. Empty after an error, too.
+List items_of(Interpreter& run, const Value& value) {
+  List items = run.new_list();
+  run.collect(value, items);
+  return items;
+}
+
+// What each item is compared by: its value behind the path, a text in small letters unless the case
+// matters.
+List keys_of(Interpreter& run, const List& items, const Value& attribute, bool exact,
+             const Value& fallback = {}) {
+  List keys(items.size(), Value(), &run.meter);
+  for (size_t i = 0; i < items.size() && run.ok(); ++i) {
+    keys[i] = run.path(items[i], attribute, fallback);
+    if (!exact && keys[i].is_text()) keys[i] = in_casing(run, keys[i], kLower);
   }
-  const int64_t n = length_of(self);
-  if (n < 0) return run.refuse(self, "object of type '$' has no len()");
-  return Value::integer(n);
+  return keys;
+}
+
+Value length_filter(Interpreter& run, const Value& self, Arguments&) {
+  const bool loop = self.is(Kind::loop);
+  const int64_t n = loop ? self.as<Loop>().count(run) : length_of(self);
+  if (n >= 0) return Value::integer(n);
+  return loop ? run.fail("the loop's length is not known")
+              : run.refuse(self, "object of type '$' has no len()");
 }
 
 Value default_filter(Interpreter& run, const Value& self, Arguments& arguments) {
@@ -51,14 +67,13 @@ Value last_filter(Interpreter& run, const Value& self, Arguments&) {
 }
 
 Value list_filter(Interpreter& run, const Value& self, Arguments&) {
-  List items = run.new_list();
-  return run.collect(self, items) ? run.list(std::move(items)) : Value();
+  return run.list(items_of(run, self));
 }
 
+// Iterators can't be reversed, only collected.
 Value reverse_filter(Interpreter& run, const Value& self, Arguments&) {
   if (self.is_text()) return run.slice(self, Value::none(), Value::none(), Value::integer(-1));
-  List items = run.new_list();
-  if (!run.collect(self, items)) return {};
+  List items = items_of(run, self);
   std::reverse(items.begin(), items.end());
   return run.make(self.is(Kind::generator) ? Kind::list : Kind::generator, std::move(items));
 }
@@ -69,69 +84,40 @@ Value items_filter(Interpreter& run, const Value& self, Arguments&) {
   return run.fail("Can only get item pairs from a mapping.");
 }
 
+// "a,b": by a, then by b. Sorting keeps the order of what is equal, so b comes first.
 Value sort_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  List items = run.new_list();
-  if (!run.collect(self, items)) return {};
-  // "a,b": by a, then by b.
-  List attributes = run.new_list();
-  if (arguments.has(2) && arguments[2].is_text()) {
-    for (std::string_view rest = arguments[2].as_text(); run.ok();) {
-      const size_t comma = rest.find(',');
-      attributes.push_back(run.part(arguments[2], rest.substr(0, comma)));
-      if (comma == std::string_view::npos) break;
-      rest.remove_prefix(comma + 1);
-    }
-  } else {
-    attributes.push_back(arguments[2]);
+  List items = items_of(run, self);
+  Value attribute = arguments[2];
+  std::string_view rest = attribute.is_text() ? attribute.as_text() : std::string_view();
+  for (bool more = true; more && run.ok();) {
+    const size_t comma = rest.rfind(',');
+    more = comma != std::string_view::npos;
+    if (attribute.is_text()) attribute = run.part(arguments[2], rest.substr(comma + 1));
+    run.sort(items, keys_of(run, items, attribute, arguments.yes(1)), arguments.yes(0));
+    rest = rest.substr(0, comma);
   }
-  List keys = run.new_list();
-  for (const Value& item : items) {
-    List parts = run.new_list();
-    for (const Value& attribute : attributes) {
-      parts.push_back(sort_key(run, run.path(item, attribute), arguments.yes(1)));
-      if (!run.ok()) return {};
-    }
-    keys.push_back(run.tuple(std::move(parts)));
-    if (!run.ok()) return {};
-  }
-  run.sort(items, keys, arguments.yes(0));
-  return run.ok() ? run.list(std::move(items)) : Value();
+  return run.list(std::move(items));
 }
 
 Value dictsort_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   if (!self.is(Kind::dict)) return run.refuse(self, "'$' object has no attribute 'items'");
-  const Value by_text = run.text_of(arguments[1], "key");
-  if (by_text.is_missing()) return {};
-  const std::string_view by = by_text.as_text();
-  if (by != "key" && by != "value")
+  const Value by = run.text_of(arguments[1], "key");
+  const bool by_value = run.ok() && by.as_text() == "value";
+  if (run.ok() && !by_value && by.as_text() != "key")
     return run.fail("You can only sort by either \"key\" or \"value\"");
-  List items = run.new_list();
-  List keys = run.new_list();
-  for (const auto& [key, value] : self.entries()) {
-    items.push_back(run.tuple(List({key, value}, &run.meter)));
-    keys.push_back(sort_key(run, by == "key" ? key : value, arguments.yes(0)));
-    if (!run.ok()) return {};
-  }
-  run.sort(items, keys, arguments.yes(2));
-  return run.ok() ? run.list(std::move(items)) : Value();
+  List items = run.parts_of(self, Kind::pairs);
+  const Value place = Value::integer(by_value ? 1 : 0);
+  run.sort(items, keys_of(run, items, place, arguments.yes(0)), arguments.yes(2));
+  return run.list(std::move(items));
 }
 
 Value groupby_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  const bool exact = arguments.yes(2);
-  List items = run.new_list();
-  if (!run.collect(self, items)) return {};
-  const auto keys_of = [&] {
-    List keys = run.new_list();
-    for (const Value& item : items) {
-      keys.push_back(sort_key(run, run.path(item, arguments[0], arguments[1]), exact));
-      if (!run.ok()) break;
-    }
-    return keys;
+  List items = items_of(run, self);
+  const auto keys_now = [&] {
+    return keys_of(run, items, arguments[0], arguments.yes(2), arguments[1]);
   };
-  const List unsorted = keys_of();
-  if (run.ok()) run.sort(items, unsorted, false);
-  if (!run.ok()) return {};
-  const List keys = keys_of();
+  run.sort(items, keys_now(), false);
+  const List keys = keys_now();
   List groups = run.new_list();
   for (size_t begin = 0; begin < items.size() && run.ok();) {
     size_t end = begin + 1;
@@ -139,46 +125,36 @@ Value groupby_filter(Interpreter& run, const Value& self, Arguments& arguments) 
     List members = run.new_list();
     append(members, items, begin, end);
     const Value key = run.path(items[begin], arguments[0], arguments[1]);
-    const Value group = run.tuple(List({key, run.list(std::move(members))}, &run.meter));
-    if (group.is_missing()) return {};
-    group.as<Sequence>().group = true;
-    groups.push_back(group);
+    groups.push_back(run.tuple(List({key, run.list(std::move(members))}, &run.meter)));
+    if (run.ok()) groups.back().as<Sequence>().group = true;
     begin = end;
   }
-  return run.ok() ? run.list(std::move(groups)) : Value();
+  return run.list(std::move(groups));
 }
 
 Value unique_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  List items = run.new_list();
-  if (!run.collect(self, items)) return {};
+  const List items = items_of(run, self);
+  const List keys = keys_of(run, items, arguments[1], arguments.yes(0));
   Entries seen(&run.meter);
   List unique = run.new_list();
-  for (const Value& item : items) {
-    const Value key = sort_key(run, run.path(item, arguments[1]), arguments.yes(0));
-    if (!run.ok()) return {};
-    if (!is_hashable(key)) return run.refuse(key, "unhashable type: '$'");
-    if (find(seen, key, run.meter) != nullptr) continue;
-    seen.emplace_back(key, Value());
-    unique.push_back(item);
+  for (size_t i = 0; i < items.size() && run.ok(); ++i) {
+    if (!is_hashable(keys[i])) return run.refuse(keys[i], "unhashable type: '$'");
+    if (find(seen, keys[i], run.meter) != nullptr) continue;
+    seen.emplace_back(keys[i], Value());
+    unique.push_back(items[i]);
   }
   return run.generator(std::move(unique));
 }
 
-// The least item, for -1, or the greatest, for 1.
-Value extreme_filter(Interpreter& run, const Value& self, Arguments& arguments, int wanted) {
-  List items = run.new_list();
-  if (!run.collect(self, items)) return {};
+enum Extreme : int { kMin, kMax };
+
+// The first of the items in their order, or in the reverse.
+Value extreme_filter(Interpreter& run, const Value& self, Arguments& arguments) {
+  List items = items_of(run, self);
   if (items.empty()) return run.undefined("No aggregated item, sequence was empty.");
-  size_t best = 0;
-  Value best_key;
-  for (size_t i = 0; i < items.size(); ++i) {
-    Value key = sort_key(run, run.path(items[i], arguments[1]), arguments.yes(0));
-    if (!run.ok()) return {};
-    if (i > 0 && run.order(key, best_key) != wanted) continue;
-    best = i;
-    best_key = std::move(key);
-  }
-  return run.ok() ? items[best] : Value();
+  const List keys = keys_of(run, items, arguments[1], arguments.yes(0));
+  run.sort(items, keys, arguments.which == kMax);
+  return items[0];
 }
 
 Value sum_filter(Interpreter& run, const Value& self, Arguments& arguments) {
@@ -195,26 +171,12 @@ Value sum_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   return total;
 }
 
-Value join_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  const Value between = run.text_of(arguments[0], "");
-  const Value all = between.is_missing() ? Value() : run.iterate(self);
-  if (all.is_missing()) return {};
-  TextWriter out(run.meter);
-  for (size_t i = 0; i < all.items().size() && run.ok(); ++i) {
-    if (i > 0) out.copy(between.as<Text>());
-    const Value item = run.path(all.items()[i], arguments[1]);
-    if (run.ok()) run.write(out, item);
-  }
-  return run.ok() ? out.take() : Value();
-}
-
 // --- numbers ---
 
 Value abs_filter(Interpreter& run, const Value& self, Arguments&) {
   if (self.is(Kind::number)) return Value::number(std::fabs(self.as_double()));
-  if (self.is_integer() && self.as_integer() >= 0) return Value::integer(self.as_integer());
-  if (self.is_integer()) return run.negative(self);
-  return run.refuse(self, "bad operand type for abs(): '$'");
+  if (!self.is_integer()) return run.refuse(self, "bad operand type for abs(): '$'");
+  return self.as_integer() < 0 ? run.negative(self) : Value::integer(self.as_integer());
 }
 
 // A text that is read as a number; what is longer is none.
@@ -226,72 +188,58 @@ std::string_view digits_of(Interpreter& run, const Value& text) {
   return digits.size() > kMostDigits ? std::string_view() : digits;
 }
 
-Value int_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  const Value fallback = arguments.has(0) ? arguments[0] : Value::integer(0);
-  if (self.is(Kind::undefined)) return run.refuse(self, "");
-  if (self.is_integer()) return Value::integer(self.as_integer());
-  double number = 0;
-  if (self.is_text()) {
+// For `which`, int(), else float().
+Value number_filter(Interpreter& run, const Value& self, Arguments& arguments) {
+  const bool integer = arguments.which != 0;
+  std::optional<double> read;
+  if (self.is_number()) {
+    if (integer && self.is_integer()) return Value::integer(self.as_integer());
+    read = self.as_double();
+  } else if (self.is_text()) {
     const std::string_view digits = digits_of(run, self);
-    if (const auto whole = parse_int(digits)) return Value::integer(*whole);
-    const auto read = parse_float(digits);
-    if (!read) return fallback;
-    number = *read;
-  } else if (self.is(Kind::number)) {
-    number = self.as_double();
-  } else {
-    return fallback;
+    const auto exact = integer ? parse_int(digits) : std::nullopt;
+    if (exact) return Value::integer(*exact);
+    read = parse_float(digits);
+  } else if (self.is(Kind::undefined)) {
+    return run.refuse(self, "");
   }
-  if (!std::isfinite(number)) return fallback;
-  if (std::fabs(number) >= 0x1p63) return run.fail("a number does not fit into 64 bits");
-  return Value::integer(static_cast<int64_t>(number));
-}
-
-Value float_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  if (self.is(Kind::undefined)) return run.refuse(self, "");
-  if (self.is_number()) return Value::number(self.as_double());
-  if (self.is_text()) {
-    if (const auto read = parse_float(digits_of(run, self))) return Value::number(*read);
+  if (read && !integer) return Value::number(*read);
+  if (read && std::isfinite(*read)) {
+    if (std::fabs(*read) >= 0x1p63) return run.fail("a number does not fit into 64 bits");
+    return Value::integer(static_cast<int64_t>(*read));
   }
-  return arguments.has(0) ? arguments[0] : Value::number(0);
+  if (arguments.has(0)) return arguments[0];
+  return integer ? Value::integer(0) : Value::number(0);
 }
 
 Value round_filter(Interpreter& run, const Value& self, Arguments& arguments) {
-  const int64_t precision = std::clamp<int64_t>(run.integer_of(arguments[0], 0), -300, 300);
-  const Value method_text = run.text_of(arguments[1], "common");
-  if (method_text.is_missing()) return {};
-  const std::string_view method = method_text.as_text();
-  if (method != "common" && method != "ceil" && method != "floor") {
-    return run.fail("method must be common, ceil or floor");
-  }
-  if (self.is(Kind::undefined)) return run.refuse(self, "");
+  const int64_t precision = std::min<int64_t>(run.integer_of(arguments[0], 0), 300);
+  if (precision < 0) return run.fail("round() supports no precision below 0 here");
+  const Value method = run.text_of(arguments[1], "common");
+  if (!run.ok()) return {};
   if (!self.is_number()) return run.refuse(self, "type $ can't be rounded");
-  const double value = self.as_double();
-  const double scale = std::pow(10.0, static_cast<double>(precision));
-  if (method != "common") {
+  const double value = self.as_double(), scale = std::pow(10.0, static_cast<double>(precision));
+  if (method.as_text() != "common") {
+    const bool up = method.as_text() == "ceil";
+    if (!up && method.as_text() != "floor") return run.fail("method must be common, ceil or floor");
     const double scaled = value * scale;
     if (!std::isfinite(scaled)) return run.fail("cannot convert float to integer");
-    return Value::number((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / scale);
+    return Value::number((up ? std::ceil(scaled) : std::floor(scaled)) / scale);
   }
-  if (self.is_integer() && precision >= 0) return Value::integer(self.as_integer());
-  if (self.is_integer()) {  // to tens, hundreds, ...; halves to even ones
-    if (precision < -18) return Value::integer(0);
-    int64_t unit = 1;
-    for (int64_t i = 0; i > precision; --i) unit *= 10;
-    const int64_t number = self.as_integer();
-    const int64_t rest = number % unit;
-    const int64_t size = rest < 0 ? -rest : rest;
-    const bool away = size > unit - size || (size == unit - size && (number / unit) % 2 != 0);
-    const int64_t result = number / unit + (away ? (number < 0 ? -1 : 1) : 0);
-    return run.binary(LexemeType::mul, Value::integer(result), Value::integer(unit));
-  }
+  if (self.is_integer()) return Value::integer(self.as_integer());
   if (!std::isfinite(value)) return self;
   run.meter.work(decimal_work(value, precision));
   // The decimal digits are exact, so halves are decided as Python does.
-  if (precision >= 0)
-    return Value::number(
-        parse_float(write_decimal(value, 'f', static_cast<int>(precision))).value_or(value));
-  return Value::number(std::nearbyint(value * scale) / scale);
+  const std::string digits = write_decimal(value, 'f', static_cast<int>(precision));
+  return Value::number(read_decimal(digits.c_str()));
+}
+
+// A filter that makes a number of one: it comes from where that does.
+constexpr NativeCall kOfNumbers[] = {number_filter, number_filter, abs_filter, round_filter};
+enum OfNumber : int { kFloat, kInt, kAbs, kRound };
+Value numeric_filter(Interpreter& run, const Value& self, Arguments& arguments) {
+  const Value result = kOfNumbers[arguments.which](run, self, arguments);
+  return result.is_number() ? result.marked(self.from_input() || result.from_input()) : result;
 }
 
 // --- any value ---
@@ -303,58 +251,41 @@ Value tojson_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   style.ascii = arguments.yes(0);
   style.sorted = arguments.yes(3);
   style.lines = arguments.some(1);
-  constexpr int64_t kWidest = 1000;
+  Value indent;
   if (style.lines) {
-    style.item_separator.pop_back();  // Python leaves out the space at a line's end
-    if (arguments[1].is_text()) {
-      if (length_of(arguments[1]) > kWidest) return run.fail("an indent is too wide");
-      style.indent = arguments[1].as_text();
-    } else {
-      const int64_t width = run.integer_of(arguments[1], 0);
-      if (width > kWidest) return run.fail("an indent of $ is too wide", width);
-      style.indent.assign(static_cast<size_t>(std::max<int64_t>(width, 0)), ' ');
-    }
+    indent = indent_of(run, arguments[1]);
+    style.input = arguments[1].from_input();
+    style.item_separator = ",";  // Python leaves out the space at a line's end
   }
-  style.input = arguments.some(1) && arguments[1].from_input();
+  if (!indent.is_missing()) style.indent = indent.as_text();
+  List separators = run.new_list();
   if (arguments.some(2)) {
-    List parts = run.new_list();
-    if (!run.collect(arguments[2], parts)) return {};
-    if (parts.size() != 2 || !parts[0].is_text() || !parts[1].is_text()) {
+    separators = items_of(run, arguments[2]);
+    if (separators.size() != 2 || !separators[0].is_text() || !separators[1].is_text())
       return run.fail("separators must be two texts");
-    }
-    style.input |= parts[0].from_input() || parts[1].from_input();
-    style.item_separator = parts[0].as_text();
-    style.key_separator = parts[1].as_text();
+    style.input |= separators[0].from_input() || separators[1].from_input();
+    style.item_separator = separators[0].as_text();
+    style.key_separator = separators[1].as_text();
   }
   return run.ok() ? to_json(run, self, style) : Value();
 }
 
-// A filter that makes a number of one: it comes from where that does.
-template <auto filter>
-Value number_of(Interpreter& run, const Value& self, Arguments& arguments) {
-  const Value result = filter(run, self, arguments);
-  return result.is_number() ? result.marked(self.from_input() || result.from_input()) : result;
-}
-
 constexpr Builtin kFilters[] = {
-    {"abs", number_of<abs_filter>, "", 0},
-    {"count", length_filter, "", 0},
-    {"d", default_filter, "default_value boolean", 0},
-    {"default", default_filter, "default_value boolean", 0},
+    {"abs", numeric_filter, "", 0, kAbs},
+    {"default d", default_filter, "default_value boolean", 0},
     {"dictsort", dictsort_filter, "case_sensitive by reverse", 0},
     {"first", first_filter, "", 0},
-    {"float", number_of<float_filter>, "default", 0},
+    {"float", numeric_filter, "default", 0, kFloat},
     {"groupby", groupby_filter, "attribute default case_sensitive", 1},
-    {"int", number_of<int_filter>, "default", 0},
+    {"int", numeric_filter, "default", 0, kInt},
     {"items", items_filter, "", 0},
-    {"join", join_filter, "d attribute", 0},
     {"last", last_filter, "", 0},
-    {"length", length_filter, "", 0},
+    {"length count", length_filter, "", 0},
     {"list", list_filter, "", 0},
-    {"max", variant<extreme_filter, 1>, "case_sensitive attribute", 0},
-    {"min", variant<extreme_filter, -1>, "case_sensitive attribute", 0},
+    {"max", extreme_filter, "case_sensitive attribute", 0, kMax},
+    {"min", extreme_filter, "case_sensitive attribute", 0, kMin},
     {"reverse", reverse_filter, "", 0},
-    {"round", number_of<round_filter>, "precision method", 0},
+    {"round", numeric_filter, "precision method", 0, kRound},
     {"sort", sort_filter, "reverse case_sensitive attribute", 0},
     {"string", string_filter, "", 0},
     {"sum", sum_filter, "attribute start", 0},
@@ -364,17 +295,18 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-Value sort_key(Interpreter& run, const Value& value, bool case_sensitive) {
-  if (case_sensitive || !value.is_text()) return value;
-  return change_case(run.meter, value, [](uint32_t) { return Case::lower; });
+Value indent_of(Interpreter& run, const Value& width) {
+  constexpr int64_t kWidest = 10'000;
+  const int64_t n = width.is_text() ? length_of(width) : run.integer_of(width, 0);
+  if (n > kWidest) return run.fail("an indent of $ is too wide", n);
+  if (width.is_text()) return width;
+  return run.own(std::string(static_cast<size_t>(std::max<int64_t>(n, 0)), ' '));
 }
 
 const Builtin* find_filter(std::string_view name) {
-  for (const std::span<const Builtin> part :
+  for (const std::span<const Builtin> rows :
        {std::span<const Builtin>(kFilters), text_filters(), choice_filters()}) {
-    for (const Builtin& filter : part) {
-      if (name == filter.name) return &filter;
-    }
+    if (const Builtin* const found = find_builtin(rows, name)) return found;
   }
   return nullptr;
 }

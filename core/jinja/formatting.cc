@@ -1,6 +1,6 @@
 // Python's formatting: "%s" % values, and "{}".format(values). The format filter uses the first.
-// Not supported, because no chat template uses them: fields in fields, "#", "*" and "_", and
-// attributes of a field ("{0.name}").
+// Not supported, because no chat template uses them: fields in fields, attributes of a field
+// ("{0.name}"), the flags "#", "*", "_", "=" and a space, and conversions besides d, i, f, %, r, s.
 #include <algorithm>
 #include <cmath>
 
@@ -12,370 +12,243 @@
 namespace sluice::jinja {
 namespace {
 
-constexpr int64_t kMaxWidth = 100'000;
-constexpr std::string_view kFloatTypes = "eEfFgG%";
-
 // How one value is to be written.
 struct Spec {
   std::string_view fill = " ";
-  char align = '\0';  // < > ^ =
-  char sign = '-';    // or + or a space
-  bool commas = false;
+  char align = '\0';  // < > ^
+  bool plus = false, zeros = false, commas = false;
   int64_t width = 0;
   int64_t precision = -1;
   char type = '\0';
-  bool input = false;  // the format's field comes from the input
 };
 
 bool is_one_of(char c, std::string_view chars) { return chars.find(c) != std::string_view::npos; }
 
-std::string in_base(uint64_t value, unsigned base, bool large) {
-  const char* const digits = large ? "0123456789ABCDEF" : "0123456789abcdef";
-  std::string out;
-  do {
-    out += digits[value % base];
-    value /= base;
-  } while (value > 0);
-  std::reverse(out.begin(), out.end());
-  return out;
+// Takes the character in front away if it is one of these; else '\0'.
+char take_one(std::string_view& rest, std::string_view chars) {
+  if (rest.empty() || !is_one_of(rest[0], chars)) return '\0';
+  const char c = rest[0];
+  rest.remove_prefix(1);
+  return c;
 }
 
-// "1,234,567.5"
-std::string with_commas(const std::string& digits) {
-  size_t whole = 0;
-  while (whole < digits.size() && is_digit(digits[whole])) ++whole;
-  std::string out;
-  for (size_t i = 0; i < whole; ++i) {
-    if (i > 0 && (whole - i) % 3 == 0) out += ',';
-    out += digits[i];
+// A number as the format says, but for its width. Empty if its type isn't one for this number.
+std::string number_digits(const Value& value, const Spec& spec) {
+  const bool percent = spec.type == '%';
+  std::string digits;
+  if (percent || spec.type == 'f') {
+    const auto precision = spec.precision < 0 ? 6 : std::min<int64_t>(spec.precision, 1000);
+    const double number = value.as_double();
+    digits = write_decimal(percent ? number * 100 : number, 'f', static_cast<int>(precision));
+    if (percent) digits += '%';
+  } else if (spec.precision >= 0) {
+    return {};
+  } else if (value.is_integer() && (spec.type == 'd' || spec.type == '\0')) {
+    digits = std::to_string(value.as_integer());
+  } else if (spec.type == '\0') {
+    digits = shortest_decimal(value.as_double());
+  } else {
+    return {};
   }
-  return out + digits.substr(whole);
+  if (spec.plus && digits[0] != '-') digits.insert(0, "+");
+  const size_t first = is_one_of(digits[0], "+-") ? 1 : 0;
+  size_t at = first;
+  while (at < digits.size() && is_digit(digits[at])) ++at;
+  for (; spec.commas && at > first + 3; at -= 3) digits.insert(at - 3, ",");
+  const auto width = static_cast<size_t>(spec.width);
+  if (spec.zeros && digits.size() < width) digits.insert(first, width - digits.size(), '0');
+  return digits;
 }
 
-// A float without its sign.
-std::string float_digits(double value, const Spec& spec) {
-  const double size = std::fabs(value);
-  const char type = static_cast<char>(spec.type | 32);
-  if (!std::isfinite(size)) return std::isnan(size) ? "nan" : "inf";
-  const auto precision =
-      static_cast<int>(spec.precision < 0 ? 6 : std::min<int64_t>(spec.precision, 1000));
-  if (spec.type == '%') return write_decimal(size * 100, 'f', precision) + "%";
-  if (type == 'f' || type == 'e') return write_decimal(size, type, precision);
-  if (spec.type == '\0' && spec.precision < 0) return shortest_decimal(size);
-  std::string out = write_decimal(size, 'g', std::max(precision, 1));
-  if (spec.type == '\0' && out.find_first_of(".en") == std::string::npos) out += ".0";
-  return out;
-}
+// Writes values into a text as a format says. Fields name values, or take them in turn. What is
+// written besides texts is from the input if a value or anything of the format is.
+struct Formatter {
+  Interpreter& run;
+  const Value& format;
+  const List& list;
+  const Entries& named;
+  TextWriter out{run.meter};
+  std::string_view rest = format.as_text();  // of the format
+  size_t taken = 0;
 
-// Writes values into a text as a format says.
-class Fields {
- public:
-  Fields(Interpreter& run, const Text& format) : run_(run), out_(run.meter), format_(format) {
-    run.meter.scan(format.text.size());
-  }
-
- protected:
-  void fill(const Spec& spec, size_t n) {
-    while (n-- > 0 && run_.ok()) out_.add(spec.fill, spec.input);
-  }
-
-  void text(const Value& value, const Spec& spec) {
-    const Text& all = value.as<Text>();
-    const auto most = spec.precision < 0 ? all.chars : static_cast<size_t>(spec.precision);
-    const std::string_view part = sub_chars(all.text, all.chars, 0, most);
-    const size_t chars = std::min(all.chars, most);
-    const size_t missing = std::max(static_cast<size_t>(spec.width), chars) - chars;
-    const size_t left = spec.align == '>' ? missing : spec.align == '^' ? missing / 2 : 0;
-    run_.meter.scan(all.text.size());
-    fill(spec, left);
-    out_.copy(all, part);
-    fill(spec, missing - left);
-  }
-
-  void number(const Value& value, const Spec& spec) {
-    const bool as_float = value.is(Kind::number) || is_one_of(spec.type, kFloatTypes);
-    if (spec.type != '\0' && !is_one_of(spec.type, as_float ? kFloatTypes : "dxXob")) {
-      run_.fail("unknown format code '$' for $", {&spec.type, 1},
-                as_float ? "a float" : "an integer");
-      return;
-    }
-    run_.meter.work(decimal_work(value.as_double(), spec.precision));
-    std::string digits;
-    bool negative = false;
-    if (as_float) {
-      const double given = value.as_double();
-      negative = std::signbit(given) && !std::isnan(given);
-      digits = float_digits(given, spec);
-      if (spec.type >= 'A' && spec.type <= 'Z') digits = ascii_case(digits, Case::upper);
-    } else {
-      const auto given = static_cast<uint64_t>(value.as_integer());
-      negative = value.as_integer() < 0;
-      const char type = static_cast<char>(spec.type | 32);
-      digits = in_base(negative ? 0 - given : given,
-                       type == 'x'   ? 16
-                       : type == 'o' ? 8
-                       : type == 'b' ? 2
-                                     : 10,
-                       spec.type == 'X');
-    }
-    if (spec.commas) digits = with_commas(digits);
-    const std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
-    const size_t chars = sign.size() + digits.size();
-    const size_t missing = std::max(static_cast<size_t>(spec.width), chars) - chars;
-    const size_t left = spec.align == '<' ? 0 : spec.align == '^' ? missing / 2 : missing;
-    const bool input = spec.input || value.from_input();
-    if (spec.align != '=') fill(spec, left);
-    out_.add(sign, input);
-    if (spec.align == '=') fill(spec, left);
-    out_.add(digits, input);
-    fill(spec, missing - left);
-  }
-
-  // Reads digits. An error if the number is too large.
-  int64_t digits(std::string_view& rest) {
-    int64_t number = 0;
-    while (!rest.empty() && is_digit(rest[0])) {
-      number = std::min(number * 10 + (rest[0] - '0'), kMaxWidth + 1);
-      rest.remove_prefix(1);
-    }
-    if (number > kMaxWidth) run_.fail("a width in a format is too large");
-    return number;
-  }
-
-  // Whether a part of the format comes from the input.
-  bool from_input(std::string_view part) const {
-    const auto begin = static_cast<size_t>(part.data() - format_.text.data());
-    const auto behind = std::partition_point(format_.input.begin(), format_.input.end(),
-                                             [&](const InputSpan& s) { return s.end <= begin; });
-    return behind != format_.input.end() && behind->begin < begin + part.size();
-  }
-
-  Value repr(const Value& value) {
-    TextWriter writer(run_.meter);
-    run_.write_repr(writer, value);
-    return writer.take();
-  }
-
-  Interpreter& run_;
-  TextWriter out_;
-  const Text& format_;
-};
-
-class PercentFormat : Fields {
- public:
-  PercentFormat(Interpreter& run, const Text& format, const Value& values)
-      : Fields(run, format), values_(values) {}
-
-  Value format() {
-    std::string_view rest = format_.text;
-    while (!rest.empty() && run_.ok()) {
-      const size_t percent = std::min(rest.find('%'), rest.size());
-      out_.copy(format_, rest.substr(0, percent));
-      rest.remove_prefix(percent);
-      if (!rest.empty()) field(rest);
-    }
-    const bool mapping =
-        values_.is(Kind::dict) || values_.is(Kind::list) || values_.is(Kind::undefined);
-    const size_t given = values_.is(Kind::tuple) ? values_.items().size() : 1;
-    if (run_.ok() && !mapping && used_ < given) {
-      return run_.fail("not all arguments converted during string formatting");
-    }
-    return run_.ok() ? out_.take() : Value();
-  }
-
- private:
-  Value next_value() {
-    if (values_.is(Kind::tuple)) {
-      if (used_ < values_.items().size()) return values_.items()[used_++];
-    } else if (used_++ == 0) {
-      return values_;
-    }
-    return run_.fail("not enough arguments for format string");
-  }
-
-  Value named_value(std::string_view& rest) {
-    const size_t close = rest.find(')');
-    if (!values_.is(Kind::dict) || close == std::string_view::npos)
-      return run_.fail("format requires a mapping");
-    const std::string_view key = rest.substr(1, close - 1);
-    rest.remove_prefix(close + 1);
-    const Value* found = find(values_.entries(), key, run_.meter);
-    if (found == nullptr) return run_.fail("the format's key '$' is missing", key);
-    return *found;
-  }
-
-  void field(std::string_view& rest) {
-    const std::string_view all = rest;
-    rest.remove_prefix(1);
-    Value value;
-    if (rest.starts_with('(')) value = named_value(rest);
-    Spec spec;
-    spec.align = '>';
-    bool zero = false;
-    for (; !rest.empty() && is_one_of(rest[0], "-+ 0"); rest.remove_prefix(1)) {
-      if (rest[0] == '-') spec.align = '<';
-      zero |= rest[0] == '0';
-      if (rest[0] == '+' || (rest[0] == ' ' && spec.sign == '-')) spec.sign = rest[0];
-    }
-    spec.width = digits(rest);
-    if (rest.starts_with('.')) {
-      rest.remove_prefix(1);
-      spec.precision = digits(rest);
-    }
-    if (rest.empty()) {
-      run_.fail("incomplete format");
-      return;
-    }
-    spec.type = rest[0];
-    rest.remove_prefix(1);
-    if (spec.type == '%') return out_.copy(format_, all.substr(all.size() - rest.size() - 1, 1));
-    if (value.is_missing() && run_.ok()) value = next_value();
-    if (!run_.ok()) return;
-    spec.input = from_input(all.substr(0, all.size() - rest.size()));
-    if (spec.type == 's' || spec.type == 'r') {
-      value = spec.type == 's' ? run_.str(value) : repr(value);
-      if (!value.is_missing()) text(value, spec);
-      return;
-    }
-    if (!is_one_of(spec.type, "diuxXoeEfFgG")) {
-      run_.fail("unsupported format character '$'", {&spec.type, 1});
-      return;
-    }
-    if (!value.is_number()) {
-      run_.refuse(value, "a number is required, not $");
-      return;
-    }
-    if (is_one_of(spec.type, "iu")) spec.type = 'd';
-    if (spec.type == 'd' && value.is(Kind::number) && std::fabs(value.as_double()) < 0x1p63) {
-      value = Value::integer(static_cast<int64_t>(value.as_double())).marked(value.from_input());
-    }
-    if (zero && spec.align != '<') {
-      spec.fill = "0";
-      spec.align = '=';
-    }
-    number(value, spec);
-  }
-
-  const Value& values_;
-  size_t used_ = 0;
-};
-
-class BraceFormat : Fields {
- public:
-  BraceFormat(Interpreter& run, const Text& format, const Arguments& arguments)
-      : Fields(run, format), arguments_(arguments) {}
-
-  Value format() {
-    std::string_view rest = format_.text;
-    while (!rest.empty() && run_.ok()) {
-      const size_t brace = std::min(rest.find_first_of("{}"), rest.size());
-      out_.copy(format_, rest.substr(0, brace));
-      rest.remove_prefix(brace);
+  // Copies the format up to a field, which one of these signs begins. A sign that stands twice is
+  // itself. '\0' at the end and after an error.
+  char next_field(std::string_view signs) {
+    while (!rest.empty() && run.ok()) {
+      const size_t n = std::min(rest.find_first_of(signs), rest.size());
+      out.copy(format.as<Text>(), rest.substr(0, n));
+      rest.remove_prefix(n);
       if (rest.empty()) break;
-      if (rest.size() > 1 && rest[1] == rest[0]) {
-        out_.copy(format_, rest.substr(0, 1));
-        rest.remove_prefix(2);
-        continue;
-      }
-      const size_t end = rest.find_first_of("{}", 1);
-      if (rest[0] == '}') return run_.fail("Single '}' encountered in format string");
-      if (end == std::string_view::npos || rest[end] == '{')
-        return run_.fail("a field in a format has no end: expected '}'");
-      field(rest.substr(1, end - 1));
-      rest.remove_prefix(end + 1);
+      const char sign = rest[0];
+      rest.remove_prefix(1);
+      if (!rest.starts_with(sign)) return sign;
+      out.copy(format.as<Text>(), rest.substr(0, 1));
+      rest.remove_prefix(1);
     }
-    return run_.ok() ? out_.take() : Value();
+    return '\0';
   }
 
- private:
-  void field(std::string_view all) {
-    const size_t name_end = std::min(all.find_first_of("!:"), all.size());
-    Value value = named_value(all.substr(0, name_end));
-    if (value.is_missing()) return;
-    std::string_view rest = all.substr(name_end);
-    if (rest.starts_with('!')) {
-      if (rest.size() < 2 || !is_one_of(rest[1], "rs") || (rest.size() > 2 && rest[2] != ':')) {
-        run_.fail("unknown conversion in a format");
-        return;
-      }
-      value = rest[1] == 's' ? run_.str(value) : repr(value);
-      rest.remove_prefix(2);
-    }
-    if (rest.starts_with(':')) rest.remove_prefix(1);
-    write(value, rest);
+  Value next_value() {
+    if (taken < list.size()) return list[taken++];
+    return run.fail("not enough arguments for the format");
   }
 
   Value named_value(std::string_view name) {
-    const size_t digit_count = std::min(name.find_first_not_of("0123456789"), name.size());
-    if (digit_count < name.size()) {
-      const Value* found = find(arguments_.named, name, run_.meter);
-      if (found != nullptr) return *found;
-      return run_.fail("the format's key '$' is missing", name);
-    }
-    const bool automatic = name.empty();
-    const auto index = static_cast<size_t>(automatic ? automatic_++ : digits(name));
-    if (!run_.ok() || index < arguments_.list.size())
-      return run_.ok() ? arguments_.list[index] : Value();
-    return run_.fail("Replacement index $ out of range for positional args tuple",
-                     static_cast<int64_t>(index));
+    if (const Value* const found = find(named, name, run.meter)) return *found;
+    return run.fail("the format's key '$' is missing", name);
   }
 
-  void write(const Value& given, std::string_view rest) {
+  // The value of a field with a number, with a name or without either.
+  Value field_value(std::string_view name) {
+    if (name.empty()) return next_value();
+    if (name.find_first_not_of("0123456789") != std::string_view::npos) return named_value(name);
+    const auto index = static_cast<size_t>(digits(name));
+    if (index < list.size()) return list[index];
+    return run.fail("the format's value $ is missing", static_cast<int64_t>(index));
+  }
+
+  void percent_field() {
+    Value value;
+    if (rest.starts_with('(')) {
+      const size_t close = std::min(rest.find(')'), rest.size() - 1);
+      value = named_value(rest.substr(1, close - 1));
+      rest.remove_prefix(close + 1);
+    }
     Spec spec;
-    spec.input = !rest.empty() && from_input(rest);
-    Value value = rest.empty() ? run_.str(given) : given;
-    if (value.is_missing()) return;
-    const size_t first = char_bytes(rest);
-    if (rest.size() > first && is_one_of(rest[first], "<>=^")) {
-      spec.fill = rest.substr(0, first);
-      spec.align = rest[first];
-      rest.remove_prefix(first + 1);
-    } else if (!rest.empty() && is_one_of(rest[0], "<>=^")) {
-      spec.align = rest[0];
-      rest.remove_prefix(1);
+    spec.align = '>';
+    while (const char flag = take_one(rest, "-+0")) {
+      if (flag == '-') spec.align = '<';
+      spec.plus |= flag == '+';
+      spec.zeros |= flag == '0';
     }
-    if (!rest.empty() && is_one_of(rest[0], "+- ")) {
-      spec.sign = rest[0];
-      rest.remove_prefix(1);
+    spec.zeros &= spec.align != '<';
+    read_tail(rest, spec);
+    if (spec.type == '\0' || spec.commas) run.fail("a field of a format is incomplete");
+    if (value.is_missing()) value = next_value();
+    char conversion = '\0';
+    if (is_one_of(spec.type, "sr")) {
+      conversion = std::exchange(spec.type, '\0');
+      spec.zeros = spec.plus = false;
+    } else if (is_one_of(spec.type, "di")) {
+      spec.type = 'd';
+      if (value.is(Kind::number) && std::fabs(value.as_double()) < 0x1p63)
+        value = Value::integer(static_cast<int64_t>(value.as_double())).marked(value.from_input());
     }
-    if (rest.starts_with('0') && spec.align == '\0') {
-      spec.fill = "0";
-      spec.align = value.is_number() ? '=' : '<';
-    }
-    spec.width = digits(rest);
-    spec.commas = rest.starts_with(',');
-    if (spec.commas) rest.remove_prefix(1);
-    if (rest.starts_with('.')) {
-      rest.remove_prefix(1);
-      spec.precision = digits(rest);
-    }
-    if (!rest.empty()) {
-      spec.type = rest[0];
-      rest.remove_prefix(1);
-    }
-    if (!rest.empty()) {
-      run_.fail("Invalid format specifier");
-    } else if (value.is_text() && (spec.type == '\0' || spec.type == 's') && spec.align != '=') {
-      text(value, spec);
-    } else if (value.is_number()) {
-      number(value, spec);
-    } else {
-      run_.refuse(value, "unsupported format for a value of the type $");
-    }
+    write(std::move(value), conversion, spec);
   }
 
-  const Arguments& arguments_;
-  int64_t automatic_ = 0;
+  void brace_field(std::string_view field) {
+    const size_t end = std::min(field.find_first_of("!:"), field.size());
+    Value value = field_value(field.substr(0, end));
+    field.remove_prefix(end);
+    char conversion = field.empty() ? 's' : '\0';
+    if (take_one(field, "!") != '\0') {
+      conversion = take_one(field, "rs");
+      if (conversion == '\0' || (!field.empty() && field[0] != ':'))
+        run.fail("unknown conversion in a format");
+    }
+    if (take_one(field, ":") != '\0' && field.empty() && conversion == '\0') conversion = 's';
+    Spec spec;
+    const size_t first = char_bytes(field);
+    if (field.size() > first && is_one_of(field[first], "<>^")) {
+      spec.fill = field.substr(0, first);
+      field.remove_prefix(first);
+    }
+    spec.align = take_one(field, "<>^");
+    spec.plus = take_one(field, "+") != '\0';
+    spec.zeros = take_one(field, "0") != '\0' && spec.align == '\0';
+    read_tail(field, spec);
+    if (!field.empty()) run.fail("Invalid format specifier");
+    write(std::move(value), conversion, spec);
+  }
+
+  // What follows the flags: width, comma, precision and type.
+  void read_tail(std::string_view& from, Spec& spec) {
+    spec.width = digits(from);
+    spec.commas = !spec.zeros && take_one(from, ",") != '\0';
+    if (take_one(from, ".") != '\0') spec.precision = digits(from);
+    if (from.empty()) return;
+    spec.type = from[0];
+    from.remove_prefix(1);
+  }
+
+  // Reads digits. An error if the number is too large.
+  int64_t digits(std::string_view& from) {
+    constexpr int64_t kMost = 100'000;
+    int64_t number = 0;
+    for (; !from.empty() && is_digit(from[0]); from.remove_prefix(1))
+      number = std::min(number * 10 + (from[0] - '0'), kMost + 1);
+    if (number > kMost) run.fail("a width in a format is too large");
+    return number;
+  }
+
+  void write(Value value, char conversion, Spec spec) {
+    const bool input = format.from_input();
+    if (!run.ok()) return;
+    TextWriter shown(run.meter);
+    if (conversion != '\0') {
+      conversion == 'r' ? run.write_repr(shown, value) : run.write(shown, value);
+      value = shown.take();
+    } else if (value.is_number()) {
+      run.meter.work(decimal_work(value.as_double(), spec.precision));
+      const std::string written = number_digits(value, spec);
+      if (written.empty())
+        run.fail("the format code '$' isn't one for the type $",
+                 {&spec.type, spec.type == '\0' ? 0u : 1u}, type_name(value));
+      shown.add(written, input || value.from_input());
+      value = shown.take();
+      spec = {
+          .fill = spec.fill, .align = spec.align == '\0' ? '>' : spec.align, .width = spec.width};
+    }
+    if (!run.ok()) return;
+    const bool fits = spec.type == '\0' || spec.type == 's';
+    if (!value.is_text() || !fits || spec.zeros || spec.plus || spec.commas) {
+      run.refuse(value, "the format of a field isn't one for a value of the type $");
+      return;
+    }
+    const Text& text = value.as<Text>();
+    const auto most = spec.precision < 0 ? text.chars : static_cast<size_t>(spec.precision);
+    run.meter.scan(text.text.size());
+    const size_t chars = std::min(text.chars, most);
+    const size_t missing = std::max(static_cast<size_t>(spec.width), chars) - chars;
+    const size_t left = spec.align == '>' ? missing : spec.align == '^' ? missing / 2 : 0;
+    for (size_t i = 0; i < missing + 1 && run.ok(); ++i) {
+      if (i == left) out.copy(text, sub_chars(text.text, text.chars, 0, most));
+      if (i < missing) out.add(spec.fill, input);
+    }
+  }
 };
 
 }  // namespace
 
 Value format_percent(Interpreter& run, const Value& format, const Value& values) {
-  return PercentFormat(run, format.as<Text>(), values).format();
+  run.meter.scan(format.as_text().size());
+  const List single({values}, &run.meter);
+  const Entries none(&run.meter);
+  const bool several = values.is(Kind::tuple), by_name = values.is(Kind::dict);
+  Formatter formatter{run, format, several ? values.items() : single,
+                      by_name ? values.entries() : none};
+  while (formatter.next_field("%") != '\0') formatter.percent_field();
+  if (formatter.taken < formatter.list.size() && !by_name && !values.is(Kind::list) &&
+      !values.is(Kind::undefined)) {
+    return run.fail("not all arguments converted during string formatting");
+  }
+  return formatter.out.take();
 }
 
 Value format_braces(Interpreter& run, const Value& format, const Arguments& arguments) {
-  return BraceFormat(run, format.as<Text>(), arguments).format();
+  run.meter.scan(format.as_text().size());
+  Formatter formatter{run, format, arguments.list, arguments.named};
+  std::string_view& rest = formatter.rest;
+  while (const char sign = formatter.next_field("{}")) {
+    const size_t end = std::min(rest.find_first_of("{}"), rest.size());
+    if (sign == '}') return run.fail("Single '}' encountered in format string");
+    if (!rest.substr(end).starts_with('}'))
+      return run.fail("a field in a format has no end: expected '}'");
+    formatter.brace_field(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  return formatter.out.take();
 }
 
 }  // namespace sluice::jinja

@@ -1,7 +1,6 @@
 // The global functions, jinja2's and those that transformers adds, and the tests: what can follow
 // `is`.
-#include "jinja/interpreter.h"
-#include "jinja/text.h"
+#include "jinja/filters.h"
 
 namespace sluice::jinja {
 namespace {
@@ -14,53 +13,40 @@ Value make_range(Interpreter& run, const Value&, Arguments& arguments) {
   const int64_t start = one ? 0 : first;
   const int64_t stop = one ? first : run.integer_of(arguments[1], 0);
   const int64_t step = run.integer_of(arguments[2], 1);
-  if (!run.ok()) return {};
   if (step == 0) return run.fail("range() arg 3 must not be zero");
   bool input = false;
   for (const Value& argument : arguments.list) input |= argument.from_input();
   return run.range(start, stop, step, input);
 }
 
-// What Python's dict(...) makes of its arguments.
-bool read_entries(Interpreter& run, Arguments& arguments, Entries& entries) {
-  if (arguments.list.size() > 1) {
-    run.fail("dict expected at most 1 argument");
-    return false;
-  }
-  if (!arguments.list.empty() && arguments.list[0].is(Kind::dict)) {
-    const Entries& given = arguments.list[0].entries();
-    run.meter.work(given.size());
-    for (const Entry& entry : given) entries.push_back(entry);
-  } else if (!arguments.list.empty()) {
-    List pairs = run.new_list();
-    if (!run.collect(arguments.list[0], pairs)) return false;
-    for (const Value& pair : pairs) {
-      List parts = run.new_list();
-      if (!run.collect(pair, parts)) return false;
-      if (parts.size() != 2 || !is_hashable(parts[0])) {
-        run.fail("dict() needs pairs of a key and a value");
-        return false;
-      }
-      put(entries, parts[0], parts[1], run.meter);
+// What dict(...) makes of its arguments: a dict, or none, and what has names.
+void read_entries(Interpreter& run, const Arguments& arguments, Entries& entries) {
+  if (arguments.list.size() > 1) run.fail("dict expected at most 1 argument");
+  for (const Value& given : arguments.list) {
+    if (!given.is(Kind::dict)) {
+      run.refuse(given, "dict() and namespace() take another dict here, and nothing of the type $");
+      return;
     }
+    run.meter.work(given.entries().size());
+    for (const Entry& entry : given.entries()) entries.push_back(entry);
   }
-  for (Entry& entry : arguments.named) {
-    if (!run.ok()) return false;
-    put(entries, entry.first, entry.second, run.meter);
+  for (const Entry& entry : arguments.named) {
+    if (run.ok()) put(entries, entry.first, entry.second, run.meter);
   }
-  return run.ok();
 }
 
 Value make_dict(Interpreter& run, const Value&, Arguments& arguments) {
   Entries entries(&run.meter);
-  return read_entries(run, arguments, entries) ? run.dict(std::move(entries)) : Value();
+  read_entries(run, arguments, entries);
+  return run.dict(std::move(entries));
 }
 
 Value make_namespace(Interpreter& run, const Value&, Arguments& arguments) {
   auto* const space = new Namespace(&run.meter);
   const Value made = run.adopt(space, sizeof(Namespace));
   run.keep(made);
-  return read_entries(run, arguments, space->entries) ? made : Value();
+  read_entries(run, arguments, space->entries);
+  return made;
 }
 
 Value raise_exception(Interpreter& run, const Value&, Arguments& arguments) {
@@ -68,17 +54,6 @@ Value raise_exception(Interpreter& run, const Value&, Arguments& arguments) {
   const Value message = run.str(arguments[0]);
   if (message.is_missing()) return {};
   return run.fail("raise_exception: $", message.as_text().substr(0, kMostShown));
-}
-
-Value strftime_now(Interpreter& run, const Value&, Arguments& arguments) {
-  if (!arguments[0].is_text()) return run.fail("strftime_now() needs a text");
-  constexpr size_t kMostBytes = 10'000;  // of a format
-  const std::string_view format = arguments[0].as_text();
-  if (format.size() > kMostBytes) return run.fail("the format of strftime_now() is too long");
-  run.meter.work(format.size() * 20);
-  TextWriter out(run.meter);
-  out.add(format_time(format, run.options), arguments[0].from_input());
-  return out.take();
 }
 
 constexpr Builtin kFunctions[] = {
@@ -91,43 +66,28 @@ constexpr Builtin kFunctions[] = {
 
 // --- tests ---
 
-template <Kind... kinds>
-Value is_kind(Interpreter&, const Value& self, Arguments&) {
-  return Value::boolean((self.is(kinds) || ...));
+constexpr int kinds(std::initializer_list<Kind> list) {
+  int bits = 0;
+  for (const Kind kind : list) bits |= 1 << static_cast<int>(kind);
+  return bits;
+}
+constexpr int kSequences =
+    kinds({Kind::undefined, Kind::text, Kind::list, Kind::tuple, Kind::dict, Kind::range});
+
+// Whether the value is of one of the kinds.
+Value is_kind(Interpreter&, const Value& self, Arguments& arguments) {
+  return Value::boolean((arguments.which >> static_cast<int>(self.kind()) & 1) != 0);
 }
 
-Value is_defined(Interpreter&, const Value& self, Arguments&) {
-  return Value::boolean(!self.is(Kind::undefined));
+Value is_this_boolean(Interpreter&, const Value& self, Arguments& arguments) {
+  return Value::boolean(self.is(Kind::boolean) && self.as_bool() == (arguments.which != 0));
 }
 
-// Whether self % number is this rest.
-Value has_rest(Interpreter& run, const Value& self, const Value& number, int64_t rest) {
+// Whether self % number, or self % 2, is this rest.
+Value has_rest(Interpreter& run, const Value& self, Arguments& arguments) {
+  const Value number = arguments.has(0) ? arguments[0] : Value::integer(2);
   const Value left = run.binary(LexemeType::mod, self, number);
-  return left.is_missing() ? left : Value::boolean(run.same(left, Value::integer(rest)));
-}
-Value is_odd(Interpreter& run, const Value& self, Arguments&) {
-  return has_rest(run, self, Value::integer(2), 1);
-}
-Value is_even(Interpreter& run, const Value& self, Arguments&) {
-  return has_rest(run, self, Value::integer(2), 0);
-}
-Value is_divisible(Interpreter& run, const Value& self, Arguments& arguments) {
-  return has_rest(run, self, arguments[0], 0);
-}
-
-Value is_true_itself(Interpreter&, const Value& self, Arguments&) {
-  return Value::boolean(self.is(Kind::boolean) && self.as_bool());
-}
-Value is_false_itself(Interpreter&, const Value& self, Arguments&) {
-  return Value::boolean(self.is(Kind::boolean) && !self.as_bool());
-}
-
-Value is_sequence(Interpreter&, const Value& self, Arguments&) {
-  return Value::boolean(length_of(self) >= 0 &&
-                        (!self.has_items() || self.is_sequence() || self.is(Kind::range)));
-}
-Value is_iterable(Interpreter&, const Value& self, Arguments&) {
-  return Value::boolean(length_of(self) >= 0 || self.is(Kind::generator) || self.is(Kind::loop));
+  return Value::boolean(run.same(left, Value::integer(arguments.which)));
 }
 
 Value is_same(Interpreter& run, const Value& self, Arguments& arguments) {
@@ -135,88 +95,67 @@ Value is_same(Interpreter& run, const Value& self, Arguments& arguments) {
   return Value::boolean(texts ? run.same(self, arguments[0]) : self.same(arguments[0]));
 }
 
-// Whether the text has letters with a case, and all of them have this one.
-Value method_case(Interpreter& run, const Value& self, Arguments& none, const char* method) {
-  const Value text = run.str(self);
-  return text.is_missing() ? text : run.call(run.attribute(text, method), none);
-}
-Value is_lower_text(Interpreter& run, const Value& self, Arguments& none) {
-  return method_case(run, self, none, "islower");
-}
-Value is_upper_text(Interpreter& run, const Value& self, Arguments& none) {
-  return method_case(run, self, none, "isupper");
-}
-
-Value is_equal(Interpreter& run, const Value& self, Arguments& arguments) {
-  return Value::boolean(run.same(self, arguments[0]));
-}
-Value is_not_equal(Interpreter& run, const Value& self, Arguments& arguments) {
-  return Value::boolean(!run.same(self, arguments[0]));
-}
-template <LexemeType op>
 Value compares(Interpreter& run, const Value& self, Arguments& arguments) {
-  return Value::boolean(run.less(op, self, arguments[0]));
+  return Value::boolean(run.compare(static_cast<LexemeType>(arguments.which), self, arguments[0]));
 }
-Value is_in(Interpreter& run, const Value& self, Arguments& arguments) {
-  return Value::boolean(run.contains(arguments[0], self));
-}
+constexpr int op(LexemeType type) { return static_cast<int>(type); }
 
 constexpr Builtin kTests[] = {
-    {"defined", is_defined, "", 0},
-    {"undefined", is_kind<Kind::undefined>, "", 0},
-    {"none", is_kind<Kind::none>, "", 0},
-    {"string", is_kind<Kind::text>, "", 0},
-    {"mapping", is_kind<Kind::dict>, "", 0},
-    {"boolean", is_kind<Kind::boolean>, "", 0},
-    {"integer", is_kind<Kind::integer>, "", 0},
-    {"float", is_kind<Kind::number>, "", 0},
-    {"number", is_kind<Kind::boolean, Kind::integer, Kind::number>, "", 0},
-    {"true", is_true_itself, "", 0},
-    {"false", is_false_itself, "", 0},
-    {"iterable", is_iterable, "", 0},
-    {"sequence", is_sequence, "", 0},
-    {"in", is_in, "seq", 1},
-    {"odd", is_odd, "", 0},
-    {"even", is_even, "", 0},
-    {"divisibleby", is_divisible, "num", 1},
-    {"lower", is_lower_text, "", 0},
-    {"upper", is_upper_text, "", 0},
+    {"defined", is_kind, "", 0, ~kinds({Kind::undefined})},
+    {"undefined", is_kind, "", 0, kinds({Kind::undefined})},
+    {"none", is_kind, "", 0, kinds({Kind::none})},
+    {"string", is_kind, "", 0, kinds({Kind::text})},
+    {"mapping", is_kind, "", 0, kinds({Kind::dict})},
+    {"boolean", is_kind, "", 0, kinds({Kind::boolean})},
+    {"integer", is_kind, "", 0, kinds({Kind::integer})},
+    {"float", is_kind, "", 0, kinds({Kind::number})},
+    {"number", is_kind, "", 0, kinds({Kind::boolean, Kind::integer, Kind::number})},
+    {"sequence", is_kind, "", 0, kSequences},
+    {"iterable", is_kind, "", 0,
+     kSequences | kinds({Kind::keys, Kind::values, Kind::pairs, Kind::generator, Kind::loop})},
+    {"true", is_this_boolean, "", 0, true},
+    {"false", is_this_boolean, "", 0, false},
+    {"odd", has_rest, "", 0, 1},
+    {"even", has_rest, "", 0, 0},
+    {"divisibleby", has_rest, "num", 1, 0},
+    {"lower", has_case, "", 0, kLower},
+    {"upper", has_case, "", 0, kUpper},
     {"sameas", is_same, "other", 1},
-    {"equalto", is_equal, "/other", 1},
-    {"eq", is_equal, "/other", 1},
-    {"==", is_equal, "/other", 1},
-    {"ne", is_not_equal, "/other", 1},
-    {"!=", is_not_equal, "/other", 1},
-    {"lt", compares<LexemeType::lt>, "/other", 1},
-    {"lessthan", compares<LexemeType::lt>, "/other", 1},
-    {"<", compares<LexemeType::lt>, "/other", 1},
-    {"le", compares<LexemeType::le>, "/other", 1},
-    {"<=", compares<LexemeType::le>, "/other", 1},
-    {"gt", compares<LexemeType::gt>, "/other", 1},
-    {"greaterthan", compares<LexemeType::gt>, "/other", 1},
-    {">", compares<LexemeType::gt>, "/other", 1},
-    {"ge", compares<LexemeType::ge>, "/other", 1},
-    {">=", compares<LexemeType::ge>, "/other", 1},
+    {"in", compares, "seq", 1, op(LexemeType::pipe)},
+    {"eq == equalto", compares, "/other", 1, op(LexemeType::eq)},
+    {"ne !=", compares, "/other", 1, op(LexemeType::ne)},
+    {"lt < lessthan", compares, "/other", 1, op(LexemeType::lt)},
+    {"le <=", compares, "/other", 1, op(LexemeType::le)},
+    {"gt > greaterthan", compares, "/other", 1, op(LexemeType::gt)},
+    {"ge >=", compares, "/other", 1, op(LexemeType::ge)},
 };
 
 }  // namespace
 
-int find_function(std::string_view name) {
-  int index = 0;
-  for (const Builtin& function : kFunctions) {
-    if (name == function.name) return index;
-    ++index;
+bool is_word_of(const char* words, std::string_view text) {
+  for (; *words != '\0'; words += *words == ' ' ? 1 : 0) {
+    size_t n = 0;
+    while (n < text.size() && words[n] != '\0' && words[n] == text[n]) ++n;
+    if (n == text.size() && (words[n] == ' ' || words[n] == '\0')) return true;
+    while (*words != ' ' && *words != '\0') ++words;
   }
-  return -1;
+  return false;
+}
+
+const Builtin* find_builtin(std::span<const Builtin> rows, std::string_view name) {
+  for (const Builtin& row : rows) {
+    if (is_word_of(row.name, name)) return &row;
+  }
+  return nullptr;
+}
+
+int find_function(std::string_view name) {
+  const Builtin* const found = find_builtin(kFunctions, name);
+  return found == nullptr ? -1 : static_cast<int>(found - kFunctions);
 }
 
 const Builtin& function_at(int index) { return kFunctions[index]; }
 
-const Builtin* find_test(std::string_view name) {
-  for (const Builtin& test : kTests) {
-    if (name == test.name) return &test;
-  }
-  return nullptr;
-}
+const Builtin* find_test(std::string_view name) { return find_builtin(kTests, name); }
 
 }  // namespace sluice::jinja

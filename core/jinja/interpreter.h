@@ -4,6 +4,7 @@
 // and return. The first error counts. Only errors make missing values.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@ struct Arguments {
   explicit Arguments(Meter& meter) : list(&meter), named(&meter) {}
   List list;
   Entries named;  // the keys are texts
+  int which = 0;  // of what the function does: Builtin::which
 
   // Takes a named argument away; missing if it isn't there.
   Value take(std::string_view name, Meter& meter);
@@ -52,11 +54,12 @@ struct Macro : Object {
 
 // A method and its object.
 struct Method : Object {
-  Method(Value object, int index) : Object(Kind::method), self(std::move(object)), method(index) {
+  Method(Value object, const Builtin* builtin)
+      : Object(Kind::method), self(std::move(object)), method(builtin) {
     nest(self.depth());
   }
   Value self;
-  int method;
+  const Builtin* method;
 };
 
 // The loop variable.
@@ -131,7 +134,8 @@ class Interpreter {
   Value negative(const Value& value);
   // -1, 0 or 1; fails for values without an order. NaN is like equal.
   int order(const Value& a, const Value& b);
-  bool less(LexemeType op, const Value& a, const Value& b);  // lt, le, gt, ge
+  // lt, le, gt, ge, eq, ne; pipe for `in` and tilde for `not in`.
+  bool compare(LexemeType op, const Value& a, const Value& b);
   bool contains(const Value& container, const Value& item);
   bool same(const Value& a, const Value& b) { return equal(a, b, meter); }
   // str() and repr(). What a list or a dict is printed as is from the input if anything in it is.
@@ -150,7 +154,9 @@ class Interpreter {
 
   // --- calls (expressions.cc) ---
   Value call(const Value& callee, Arguments& arguments);
-  Value call_builtin(const Builtin& builtin, const Value& self, Arguments& arguments);
+  // Binds the arguments. What the builtin returns after an error doesn't count.
+  Value call(const Builtin& builtin, std::string_view name, const Value& self,
+             Arguments& arguments);
   // A filter or a test.
   Value apply(bool test, std::string_view name, const Value& input, Arguments& arguments);
   // Puts the arguments in the order of the parameters, whose names have spaces between them. "/" in
@@ -223,26 +229,22 @@ class Interpreter {
 
 using NativeCall = Value (*)(Interpreter& run, const Value& self, Arguments& arguments);
 struct Builtin {
-  const char* name;
+  const char* name;  // several have spaces between them
   NativeCall run;
   const char* parameters;  // as for bind(); "*": takes the arguments as they are
   uint8_t required;
+  int which = 0;  // for a function that does several: Arguments::which
 };
 
-// One row of a table for a function that does several: it gets which one as its last argument.
-template <auto function, auto which>
-Value variant(Interpreter& run, const Value& self, Arguments& arguments) {
-  return function(run, self, arguments, which);
-}
-
+// Whether a text is one of these words, which have spaces between them.
+bool is_word_of(const char* words, std::string_view text);  // globals.cc
+const Builtin* find_builtin(std::span<const Builtin> rows, std::string_view name);
 const Builtin* find_filter(std::string_view name);  // filters.cc
 const Builtin* find_test(std::string_view name);    // globals.cc
 // The index of a global function, or -1.
 int find_function(std::string_view name);  // globals.cc
 const Builtin& function_at(int index);
-// The index of a method of this value, or -1.
-int find_method(const Value& self, std::string_view name);  // methods.cc
-const Builtin& method_at(int index);
+const Builtin* find_method(const Value& self, std::string_view name);  // methods.cc
 // Whether Python has a method of this name that changes the value; the sandbox forbids it.
 bool changes_value(const Value& self, std::string_view name);
 
@@ -256,12 +258,12 @@ struct JsonStyle {
   bool sorted = false;
   bool lines = false;
   bool input = false;  // the style itself comes from the input
-  std::string indent;
-  std::string item_separator = ", ";
-  std::string key_separator = ": ";
+  std::string_view indent;
+  std::string_view item_separator = ", ";
+  std::string_view key_separator = ": ";
 };
 Value to_json(Interpreter& run, const Value& value, const JsonStyle& style);
 // C's strftime for the time of the options (strftime.cc).
-std::string format_time(std::string_view format, const RenderOptions& options);
+Value strftime_now(Interpreter& run, const Value& self, Arguments& arguments);
 
 }  // namespace sluice::jinja

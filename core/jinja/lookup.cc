@@ -76,8 +76,8 @@ Value member(Interpreter& run, const Value& object, std::string_view name) {
   }
   if (!found.is_missing() || !run.ok()) return found;
   run.meter.work(4);
-  const int method = find_method(object, name);
-  if (method < 0) return {};
+  const Builtin* const method = find_method(object, name);
+  if (method == nullptr) return {};
   return run.adopt(new Method(object, method), sizeof(Method));
 }
 

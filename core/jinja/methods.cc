@@ -1,271 +1,174 @@
-// The methods of values: of Python's str, and of dicts, lists and loops.
+// The methods of values: of Python's str, and of dicts, lists and loops. Some of str's are filters
+// and tests, too.
 #include <algorithm>
+#include <optional>
 
-#include "jinja/interpreter.h"
+#include "jinja/filters.h"
 #include "jinja/text.h"
 
 namespace sluice::jinja {
 namespace {
 
+// --- texts ---
+
 // The argument as a text; it fails for another type.
-const Text* need_text(Interpreter& run, const Arguments& arguments, size_t i) {
-  if (arguments[i].is_text()) return &arguments[i].as<Text>();
+std::string_view need_text(Interpreter& run, const Arguments& arguments, size_t i) {
+  if (arguments[i].is_text()) return arguments[i].as_text();
   run.refuse(arguments[i], "must be str, not $");
-  return nullptr;
+  return {};
 }
 
 // The same, not empty.
-const Text* need_separator(Interpreter& run, const Arguments& arguments) {
-  const Text* const by = need_text(run, arguments, 0);
-  if (by != nullptr && by->text.empty()) run.fail("empty separator");
-  return run.ok() ? by : nullptr;
+std::string_view need_separator(Interpreter& run, const Arguments& arguments) {
+  const std::string_view by = need_text(run, arguments, 0);
+  if (by.empty()) run.fail("empty separator");
+  return by;
 }
 
-// --- texts ---
-
-Value strip_method(Interpreter& run, const Value& self, Arguments& arguments, int ends) {
-  const std::string_view all = self.as_text();
-  const bool left = (ends & 1) != 0, right = (ends & 2) != 0;
-  if (!arguments.some(0)) {
-    const std::string_view kept = strip(all, left, right);
-    run.meter.scan(all.size() - kept.size());
-    return run.part(self, kept);
-  }
-  const Text* const chars = need_text(run, arguments, 0);
-  if (chars == nullptr) return {};
-  return run.part(self, strip_chars(run.meter, all, chars->text, left, right));
+size_t place_of(Interpreter& run, std::string_view text, std::string_view part, bool last) {
+  return last ? find_last_part(run.meter, text, part) : find_part(run.meter, text, part);
 }
 
-Value list_of(Interpreter& run, const Value& self, const Vector<std::string_view>& parts) {
+List parts_of(Interpreter& run, const Value& self, const Vector<std::string_view>& parts) {
   List items = run.new_list();
   items.reserve(parts.size());
   for (const std::string_view part : parts) items.push_back(run.part(self, part));
-  return run.list(std::move(items));
+  return items;
 }
 
-Value split_method(Interpreter& run, const Value& self, Arguments& arguments, bool right) {
+Value split(Interpreter& run, const Value& self, Arguments& arguments) {
+  const bool right = arguments.which == kRight;
   const int64_t asked = run.integer_of(arguments[1], -1);
   // One more than a list may have is enough to fail.
   const size_t limit = run.limits.max_items;
   const size_t most = asked < 0 ? limit : std::min(static_cast<size_t>(asked), limit);
-  if (!arguments.some(0))
-    return list_of(run, self, split_words(run.meter, self.as_text(), most, right));
-  const Text* const by = need_separator(run, arguments);
-  if (by == nullptr) return {};
   std::string_view rest = self.as_text();
+  if (!arguments.some(0))
+    return run.list(parts_of(run, self, split_words(run.meter, rest, most, right)));
+  const std::string_view by = need_separator(run, arguments);
   Vector<std::string_view> parts(&run.meter);
   while (parts.size() < most && run.ok()) {
-    const size_t at =
-        right ? find_last_part(run.meter, rest, by->text) : find_part(run.meter, rest, by->text);
+    const size_t at = place_of(run, rest, by, right);
     if (at == std::string_view::npos) break;
-    const size_t behind = at + by->text.size();
-    parts.push_back(right ? rest.substr(behind) : rest.substr(0, at));
-    rest = right ? rest.substr(0, at) : rest.substr(behind);
+    const std::string_view before = rest.substr(0, at), behind = rest.substr(at + by.size());
+    parts.push_back(right ? behind : before);
+    rest = right ? before : behind;
   }
   parts.push_back(rest);
   if (right) std::reverse(parts.begin(), parts.end());
-  return list_of(run, self, parts);
+  return run.list(parts_of(run, self, parts));
 }
 
 Value splitlines(Interpreter& run, const Value& self, Arguments& arguments) {
-  return list_of(run, self,
-                 split_lines(run.meter, self.as_text(), run.limits.max_items, arguments.yes(0)));
+  const auto lines = split_lines(run.meter, self.as_text(), run.limits.max_items, arguments.yes(0));
+  return run.list(parts_of(run, self, lines));
 }
 
-// The part of a text between the arguments i and i + 1, as places of characters; `from` is where it
-// begins. False if it begins after the end.
-bool window(Interpreter& run, const Value& self, const Arguments& arguments, size_t i,
-            std::string_view& part, int64_t& from) {
-  if (!arguments.some(i) && !arguments.some(i + 1)) {
-    part = self.as_text();
-    from = 0;
-    return true;
-  }
-  const auto length = static_cast<int64_t>(self.as<Text>().chars);
-  const auto bound = [&](size_t k, int64_t otherwise) {
-    const int64_t at = arguments.some(k) ? run.integer_of(arguments[k], otherwise) : otherwise;
-    return at < 0 ? std::max<int64_t>(std::max(at, -length) + length, 0) : at;
+Value partition(Interpreter& run, const Value& self, Arguments& arguments) {
+  const bool right = arguments.which == kRight;
+  const std::string_view text = self.as_text(), by = need_separator(run, arguments);
+  const size_t found = place_of(run, text, by, right);
+  const bool none = found == std::string_view::npos;
+  const size_t begin = !none ? found : right ? 0 : text.size();
+  const size_t end = none ? begin : begin + by.size();
+  // The separator too is what stands in the text, not the argument.
+  return run.tuple(parts_of(
+      run, self,
+      {{text.substr(0, begin), text.substr(begin, end - begin), text.substr(end)}, &run.meter}));
+}
+
+// The part of a text between the places that the arguments 1 and 2 give.
+struct Window {
+  std::string_view part;
+  int64_t from;  // in characters
+};
+// No value if it begins behind its end.
+std::optional<Window> window(Interpreter& run, const Value& self, const Arguments& arguments) {
+  const Text& text = self.as<Text>();
+  const auto length = static_cast<int64_t>(text.chars);
+  const auto bound = [&](size_t i, int64_t otherwise) {
+    const int64_t at = arguments.some(i) ? run.integer_of(arguments[i], 0) : otherwise;
+    return at < 0 ? std::max(at, -length) + length : at;
   };
-  from = bound(i, 0);
-  const int64_t to = std::min(bound(i + 1, length), length);
-  if (from > length || from > to) return false;
-  if (self.as<Text>().chars != self.as_text().size()) run.meter.scan(self.as_text().size());
-  part = sub_chars(self.as_text(), self.as<Text>().chars, static_cast<size_t>(from),
-                   static_cast<size_t>(to));
-  return run.ok();
+  const int64_t from = bound(1, 0);
+  const int64_t to = std::min(bound(2, length), length);
+  if (from > to) return std::nullopt;
+  if (text.chars != text.text.size()) run.meter.scan(text.text.size());
+  return Window{
+      sub_chars(text.text, text.chars, static_cast<size_t>(from), static_cast<size_t>(to)), from};
 }
 
-int64_t find_place(Interpreter& run, const Value& self, Arguments& arguments, bool right) {
-  const Text* const wanted = need_text(run, arguments, 0);
-  std::string_view part;
-  int64_t from = 0;
-  if (wanted == nullptr || !window(run, self, arguments, 1, part, from)) return -1;
-  const size_t at = right ? find_last_part(run.meter, part, wanted->text)
-                          : find_part(run.meter, part, wanted->text);
-  if (at == std::string_view::npos) return -1;
-  run.meter.pass(at);
-  return from + static_cast<int64_t>(count_chars(part.substr(0, at)));
-}
-Value find_method_of(Interpreter& run, const Value& self, Arguments& arguments, bool right) {
-  return Value::integer(find_place(run, self, arguments, right));
-}
-Value index_method(Interpreter& run, const Value& self, Arguments& arguments, bool right) {
-  const int64_t at = find_place(run, self, arguments, right);
-  return at < 0 ? run.fail("substring not found") : Value::integer(at);
+constexpr int kMust = 4;  // besides kLeft or kRight: it fails if nothing is found
+
+Value find_in_text(Interpreter& run, const Value& self, Arguments& arguments) {
+  const std::string_view wanted = need_text(run, arguments, 0);
+  if (const auto all = window(run, self, arguments)) {
+    const size_t at = place_of(run, all->part, wanted, (arguments.which & kRight) != 0);
+    if (at != std::string_view::npos) {
+      run.meter.pass(at);
+      return Value::integer(all->from + static_cast<int64_t>(count_chars(all->part.substr(0, at))));
+    }
+  }
+  return (arguments.which & kMust) != 0 ? run.fail("substring not found") : Value::integer(-1);
 }
 
-Value count_method(Interpreter& run, const Value& self, Arguments& arguments) {
-  const Text* const wanted = need_text(run, arguments, 0);
-  std::string_view part;
-  int64_t from = 0;
-  if (wanted == nullptr) return {};
-  if (!window(run, self, arguments, 1, part, from)) return Value::integer(0);
-  run.meter.pass(part.size());
-  if (wanted->text.empty()) return Value::integer(static_cast<int64_t>(count_chars(part)) + 1);
+Value count_in_text(Interpreter& run, const Value& self, Arguments& arguments) {
+  const std::string_view wanted = need_text(run, arguments, 0);
+  const auto all = window(run, self, arguments);
+  if (!all) return Value::integer(0);
+  run.meter.pass(all->part.size());
   int64_t count = 0;
-  for (size_t at = 0; run.ok(); at += wanted->text.size(), ++count) {
-    at = find_part(run.meter, part, wanted->text, at);
+  if (wanted.empty()) count = static_cast<int64_t>(count_chars(all->part)) + 1;
+  for (size_t at = 0; !wanted.empty() && run.ok(); at += wanted.size(), ++count) {
+    at = find_part(run.meter, all->part, wanted, at);
     if (at == std::string_view::npos) break;
   }
   return Value::integer(count);
 }
 
-Value affix_method(Interpreter& run, const Value& self, Arguments& arguments, bool end) {
-  std::string_view part;
-  int64_t from = 0;
-  const bool valid = window(run, self, arguments, 1, part, from);
+bool has_affix(Interpreter& run, std::string_view text, std::string_view affix, bool end) {
+  run.meter.pass(affix.size());
+  return end ? text.ends_with(affix) : text.starts_with(affix);
+}
+
+Value is_affix(Interpreter& run, const Value& self, Arguments& arguments) {
+  const bool end = arguments.which == kRight;
+  const auto all = window(run, self, arguments);
   const bool several = arguments[0].is(Kind::tuple);
   const size_t n = several ? arguments[0].items().size() : 1;
-  for (size_t i = 0; i < n && run.ok(); ++i) {
+  bool found = false;
+  for (size_t i = 0; i < n && !found && run.ok(); ++i) {
     const Value& choice = several ? arguments[0].items()[i] : arguments[0];
     if (!choice.is_text()) {
       return run.fail("$ first arg must be str or a tuple of str, not $",
                       end ? "endswith" : "startswith", type_name(choice));
     }
-    run.meter.pass(choice.as_text().size());
-    if (valid && (end ? part.ends_with(choice.as_text()) : part.starts_with(choice.as_text()))) {
-      return Value::boolean(true);
-    }
+    found = all && has_affix(run, all->part, choice.as_text(), end);
   }
-  return Value::boolean(false);
+  return Value::boolean(found);
 }
 
-Value case_method(Interpreter& run, const Value& self, Arguments&, Case to) {
-  return change_case(run.meter, self, [to](uint32_t) { return to; });
-}
-Value title_method(Interpreter& run, const Value& self, Arguments&) {
-  bool after_letter = false;
-  return change_case(run.meter, self, [&](uint32_t c) {
-    const Case to = after_letter ? Case::lower : Case::upper;
-    after_letter = is_upper(c) || is_lower(c);
-    return to;
-  });
-}
-Value capitalize_method(Interpreter& run, const Value& self, Arguments&) {
-  bool first = true;
-  return change_case(run.meter, self, [&](uint32_t) {
-    return std::exchange(first, false) ? Case::upper : Case::lower;
-  });
-}
-
-Value replace_method(Interpreter& run, const Value& self, Arguments& arguments) {
-  const Text* const from = need_text(run, arguments, 0);
-  const Text* const to = need_text(run, arguments, 1);
-  int64_t most = run.integer_of(arguments[2], -1);
-  if (from == nullptr || to == nullptr || !run.ok()) return {};
-  const Text& all = self.as<Text>();
-  const std::string_view text = all.text;
-  TextWriter out(run.meter);
-  size_t at = 0;
-  if (from->text.empty()) {  // before every character and at the end
-    for (; at < text.size() && most != 0 && run.ok(); --most) {
-      const size_t n = char_bytes(text.substr(at));
-      out.copy(*to);
-      out.copy(all, text.substr(at, n));
-      at += n;
-    }
-    if (at == text.size() && most != 0) out.copy(*to);
-  }
-  while (!from->text.empty() && most-- != 0 && run.ok()) {
-    const size_t found = find_part(run.meter, text, from->text, at);
-    if (found == std::string_view::npos) break;
-    out.copy(all, text.substr(at, found - at));
-    out.copy(*to);
-    at = found + from->text.size();
-  }
-  out.copy(all, text.substr(at));
-  return out.take();
-}
-
-Value join_method(Interpreter& run, const Value& self, Arguments& arguments) {
-  const Value all = run.iterate(arguments[0]);
-  if (all.is_missing()) return {};
-  TextWriter out(run.meter);
-  for (size_t i = 0; i < all.items().size() && run.ok(); ++i) {
-    const Value& item = all.items()[i];
-    if (!item.is_text()) {
-      return run.fail("sequence item $: expected str instance, $ found", std::to_string(i),
-                      type_name(item));
-    }
-    if (i > 0) out.copy(self.as<Text>());
-    out.copy(item.as<Text>());
-  }
-  return run.ok() ? out.take() : Value();
+Value remove_affix(Interpreter& run, const Value& self, Arguments& arguments) {
+  const bool end = arguments.which == kRight;
+  const std::string_view text = self.as_text(), affix = need_text(run, arguments, 0);
+  if (!has_affix(run, text, affix, end)) return self;
+  return run.part(self, text.substr(end ? 0 : affix.size(), text.size() - affix.size()));
 }
 
 Value format_method(Interpreter& run, const Value& self, Arguments& arguments) {
   return format_braces(run, self, arguments);
 }
 
-Value partition(Interpreter& run, const Value& self, Arguments& arguments, bool right) {
-  const Text* const by = need_separator(run, arguments);
-  if (by == nullptr) return {};
-  const std::string_view text = self.as_text();
-  const size_t at =
-      right ? find_last_part(run.meter, text, by->text) : find_part(run.meter, text, by->text);
-  const Value none = run.own("");
-  Value before = self, found = none, behind = none;
-  if (at != std::string_view::npos) {
-    before = run.part(self, text.substr(0, at));
-    // The separator too is what stands in the text, not the argument.
-    found = run.part(self, text.substr(at, by->text.size()));
-    behind = run.part(self, text.substr(at + by->text.size()));
-  } else if (right) {
-    std::swap(before, behind);
-  }
-  return run.ok() ? run.tuple(List({before, found, behind}, &run.meter)) : Value();
-}
-
-Value remove_affix(Interpreter& run, const Value& self, Arguments& arguments, bool end) {
-  std::string_view text = self.as_text();
-  const Text* const affix = need_text(run, arguments, 0);
-  if (affix == nullptr) return {};
-  run.meter.pass(affix->text.size());
-  if (!end && text.starts_with(affix->text)) text.remove_prefix(affix->text.size());
-  if (end && text.ends_with(affix->text)) text.remove_suffix(affix->text.size());
-  return run.part(self, text);
-}
+bool is_alnum(uint32_t c) { return is_alpha(c) || is_decimal(c); }
+constexpr bool (*kClasses[])(uint32_t) = {is_alpha, is_alnum, is_decimal, is_space};
+enum Class : int { kAlpha, kAlnum, kDecimal, kSpace };
 
 // Whether a text is not empty and each of its characters is of the class.
-Value each_is(Interpreter& run, const Value& self, Arguments&, bool (*is_of_class)(uint32_t)) {
+Value each_is(Interpreter& run, const Value& self, Arguments& arguments) {
   Chars chars(run.meter, self.as_text());
-  while (chars.next()) {
-    if (!is_of_class(chars.code())) return Value::boolean(false);
-  }
-  return Value::boolean(!self.as_text().empty());
-}
-bool is_alnum(uint32_t c) { return is_alpha(c) || is_decimal(c); }
-
-// Whether there are letters with a case, and all of them have this one.
-Value has_case(Interpreter& run, const Value& self, Arguments&, bool large) {
-  bool any = false;
-  Chars chars(run.meter, self.as_text());
-  while (chars.next()) {
-    const uint32_t c = chars.code();
-    if (large ? is_lower(c) : is_upper(c)) return Value::boolean(false);
-    any |= large ? is_upper(c) : is_lower(c);
-  }
-  return Value::boolean(any);
+  bool all = !self.as_text().empty();
+  while (all && chars.next()) all = kClasses[arguments.which](chars.code());
+  return Value::boolean(all);
 }
 
 // --- dicts, lists and loops ---
@@ -276,28 +179,17 @@ Value dict_get(Interpreter& run, const Value& self, Arguments& arguments) {
   return arguments.has(1) ? arguments[1] : Value::none();
 }
 
-Value dict_view(Interpreter& run, const Value& self, Arguments&, Kind parts) {
+Value dict_view(Interpreter& run, const Value& self, Arguments& arguments) {
+  const Kind parts = static_cast<Kind>(arguments.which);
   return run.make(parts, run.parts_of(self, parts));
 }
 
-// Lists and dicts never change, so a copy may be the same.
-Value copy(Interpreter&, const Value& self, Arguments&) { return self; }
-
-Value index_in(Interpreter& run, const Value& self, Arguments& arguments) {
+Value index_in_list(Interpreter& run, const Value& self, Arguments& arguments) {
   const List& items = self.items();
   for (size_t i = 0; i < items.size() && run.ok(); ++i) {
     if (run.same(items[i], arguments[0])) return Value::integer(static_cast<int64_t>(i));
   }
   return run.fail("$ is not in the $", run.shown(arguments[0]), type_name(self));
-}
-
-Value count_in(Interpreter& run, const Value& self, Arguments& arguments) {
-  int64_t count = 0;
-  for (const Value& item : self.items()) {
-    if (!run.ok()) break;
-    count += run.same(item, arguments[0]) ? 1 : 0;
-  }
-  return Value::integer(count);
 }
 
 Value loop_changed(Interpreter& run, const Value& self, Arguments& arguments) {
@@ -310,79 +202,160 @@ Value loop_changed(Interpreter& run, const Value& self, Arguments& arguments) {
   return Value::boolean(true);
 }
 
-struct Row {
-  Kind kind;
-  Builtin method;
+constexpr Builtin kOfTexts[] = {
+    {"strip", strip_text, "/chars", 0, kLeft | kRight},
+    {"lstrip", strip_text, "/chars", 0, kLeft},
+    {"rstrip", strip_text, "/chars", 0, kRight},
+    {"split", split, "sep maxsplit", 0, kLeft},
+    {"rsplit", split, "sep maxsplit", 0, kRight},
+    {"splitlines", splitlines, "keepends", 0},
+    {"startswith", is_affix, "/prefix start end", 1, kLeft},
+    {"endswith", is_affix, "/suffix start end", 1, kRight},
+    {"upper", change_case, "", 0, kUpper},
+    {"lower", change_case, "", 0, kLower},
+    {"title", change_case, "", 0, kTitle},
+    {"capitalize", change_case, "", 0, kCapital},
+    {"replace", replace_text, "/old new count", 2, kMethod},
+    {"find", find_in_text, "/sub start end", 1, kLeft},
+    {"rfind", find_in_text, "/sub start end", 1, kRight},
+    {"index", find_in_text, "/sub start end", 1, kLeft | kMust},
+    {"rindex", find_in_text, "/sub start end", 1, kRight | kMust},
+    {"count", count_in_text, "/sub start end", 1},
+    {"join", join_items, "/iterable", 1, kMethod},
+    {"format", format_method, "*", 0},
+    {"partition", partition, "/sep", 1, kLeft},
+    {"rpartition", partition, "/sep", 1, kRight},
+    {"removeprefix", remove_affix, "/prefix", 1, kLeft},
+    {"removesuffix", remove_affix, "/suffix", 1, kRight},
+    {"isalpha", each_is, "", 0, kAlpha},
+    {"isalnum", each_is, "", 0, kAlnum},
+    {"isdigit", each_is, "", 0, kDecimal},
+    {"isnumeric", each_is, "", 0, kDecimal},
+    {"isspace", each_is, "", 0, kSpace},
+    {"isupper", has_case, "", 0, kUpper},
+    {"islower", has_case, "", 0, kLower},
 };
-constexpr Row kMethods[] = {
-    {Kind::text, {"strip", variant<strip_method, 3>, "/chars", 0}},
-    {Kind::text, {"lstrip", variant<strip_method, 1>, "/chars", 0}},
-    {Kind::text, {"rstrip", variant<strip_method, 2>, "/chars", 0}},
-    {Kind::text, {"split", variant<split_method, false>, "sep maxsplit", 0}},
-    {Kind::text, {"rsplit", variant<split_method, true>, "sep maxsplit", 0}},
-    {Kind::text, {"splitlines", splitlines, "keepends", 0}},
-    {Kind::text, {"startswith", variant<affix_method, false>, "/prefix start end", 1}},
-    {Kind::text, {"endswith", variant<affix_method, true>, "/suffix start end", 1}},
-    {Kind::text, {"upper", variant<case_method, Case::upper>, "", 0}},
-    {Kind::text, {"lower", variant<case_method, Case::lower>, "", 0}},
-    {Kind::text, {"casefold", variant<case_method, Case::lower>, "", 0}},
-    {Kind::text, {"title", title_method, "", 0}},
-    {Kind::text, {"capitalize", capitalize_method, "", 0}},
-    {Kind::text, {"replace", replace_method, "/old new count", 2}},
-    {Kind::text, {"find", variant<find_method_of, false>, "/sub start end", 1}},
-    {Kind::text, {"rfind", variant<find_method_of, true>, "/sub start end", 1}},
-    {Kind::text, {"index", variant<index_method, false>, "/sub start end", 1}},
-    {Kind::text, {"rindex", variant<index_method, true>, "/sub start end", 1}},
-    {Kind::text, {"count", count_method, "/sub start end", 1}},
-    {Kind::text, {"join", join_method, "/iterable", 1}},
-    {Kind::text, {"format", format_method, "*", 0}},
-    {Kind::text, {"partition", variant<partition, false>, "/sep", 1}},
-    {Kind::text, {"rpartition", variant<partition, true>, "/sep", 1}},
-    {Kind::text, {"removeprefix", variant<remove_affix, false>, "/prefix", 1}},
-    {Kind::text, {"removesuffix", variant<remove_affix, true>, "/suffix", 1}},
-    {Kind::text, {"isalpha", variant<each_is, is_alpha>, "", 0}},
-    {Kind::text, {"isalnum", variant<each_is, is_alnum>, "", 0}},
-    {Kind::text, {"isdigit", variant<each_is, is_decimal>, "", 0}},
-    {Kind::text, {"isdecimal", variant<each_is, is_decimal>, "", 0}},
-    {Kind::text, {"isnumeric", variant<each_is, is_decimal>, "", 0}},
-    {Kind::text, {"isspace", variant<each_is, is_space>, "", 0}},
-    {Kind::text, {"isupper", variant<has_case, true>, "", 0}},
-    {Kind::text, {"islower", variant<has_case, false>, "", 0}},
-    {Kind::dict, {"get", dict_get, "/key default", 1}},
-    {Kind::dict, {"items", variant<dict_view, Kind::pairs>, "", 0}},
-    {Kind::dict, {"keys", variant<dict_view, Kind::keys>, "", 0}},
-    {Kind::dict, {"values", variant<dict_view, Kind::values>, "", 0}},
-    {Kind::dict, {"copy", copy, "", 0}},
-    {Kind::list, {"index", index_in, "/value", 1}},
-    {Kind::list, {"count", count_in, "/value", 1}},
-    {Kind::list, {"copy", copy, "", 0}},
-    {Kind::tuple, {"index", index_in, "/value", 1}},
-    {Kind::tuple, {"count", count_in, "/value", 1}},
-    {Kind::loop, {"changed", loop_changed, "*", 0}},
+constexpr Builtin kOfDicts[] = {
+    {"get", dict_get, "/key default", 1},
+    {"items", dict_view, "", 0, static_cast<int>(Kind::pairs)},
+    {"keys", dict_view, "", 0, static_cast<int>(Kind::keys)},
+    {"values", dict_view, "", 0, static_cast<int>(Kind::values)},
+};
+constexpr Builtin kOfSequences[] = {
+    {"index", index_in_list, "/value", 1},
+};
+constexpr Builtin kOfLoops[] = {
+    {"changed", loop_changed, "*", 0},
 };
 
 }  // namespace
 
-int find_method(const Value& self, std::string_view name) {
-  int index = 0;
-  for (const Row& row : kMethods) {
-    if (self.is(row.kind) && name == row.method.name) return index;
-    ++index;
+Value in_casing(Interpreter& run, const Value& text, int casing) {
+  TextWriter out(run.meter);
+  Chars chars(run.meter, text.as_text());
+  bool large = casing != kLower;
+  while (chars.next() && run.ok()) {
+    const uint32_t c = chars.code();
+    const std::string changed = in_case(c, large ? Case::upper : Case::lower);
+    out.change(chars.valid() ? changed : chars.bytes(), text.as<Text>(), chars.at());
+    constexpr std::string_view kOpening = "-({[<";
+    const bool opens = c < 0x80 && kOpening.find(static_cast<char>(c)) != std::string_view::npos;
+    large = casing == kUpper || (casing == kTitle && !is_upper(c) && !is_lower(c)) ||
+            (casing == kWords && (is_space(c) || opens));
   }
-  return -1;
+  return out.take();
 }
 
-const Builtin& method_at(int index) { return kMethods[index].method; }
+Value change_case(Interpreter& run, const Value& self, Arguments& arguments) {
+  const Value text = run.str(self);
+  return text.is_missing() ? text : in_casing(run, text, arguments.which);
+}
+
+// Whether there are letters with a case, and all of them have this one.
+Value has_case(Interpreter& run, const Value& self, Arguments& arguments) {
+  const Value text = run.str(self);
+  if (text.is_missing()) return {};
+  bool any = false, other = false;
+  Chars chars(run.meter, text.as_text());
+  while (!other && chars.next()) {
+    const bool upper = is_upper(chars.code()), lower = is_lower(chars.code());
+    any |= arguments.which == kUpper ? upper : lower;
+    other = arguments.which == kUpper ? lower : upper;
+  }
+  return Value::boolean(any && !other);
+}
+
+Value strip_text(Interpreter& run, const Value& self, Arguments& arguments) {
+  const Value text = run.str(self);
+  if (text.is_missing()) return {};
+  const std::string_view all = text.as_text();
+  const bool left = (arguments.which & kLeft) != 0, right = (arguments.which & kRight) != 0;
+  if (arguments.some(0)) {
+    const std::string_view chars = need_text(run, arguments, 0);
+    return run.part(text, strip_chars(run.meter, all, chars, left, right));
+  }
+  const std::string_view kept = strip(all, left, right);
+  run.meter.scan(all.size() - kept.size());
+  return run.part(text, kept);
+}
+
+Value replace_text(Interpreter& run, const Value& self, Arguments& arguments) {
+  Value given[] = {self, arguments[0], arguments[1]};
+  for (Value& each : given) {
+    if (arguments.which == kFilter) each = run.str(each);
+    if (!each.is_text()) return run.refuse(each, "must be str, not $");
+  }
+  int64_t most = arguments.some(2) ? run.integer_of(arguments[2], -1) : -1;
+  const Text& all = given[0].as<Text>();
+  const std::string_view text = all.text, from = given[1].as_text();
+  TextWriter out(run.meter);
+  size_t done = 0;
+  for (size_t at = 0; most != 0 && run.ok(); --most) {
+    const size_t found = find_part(run.meter, text, from, at);
+    if (found == std::string_view::npos) break;
+    out.copy(all, text.substr(done, found - done));
+    out.copy(given[2].as<Text>());
+    done = found + from.size();
+    // An empty text stands before every character and at the end.
+    at = from.empty() ? found + std::max<size_t>(char_bytes(text.substr(found)), 1) : done;
+  }
+  out.copy(all, text.substr(done));
+  return out.take();
+}
+
+// The method has what stands between the items as its object; the filter has the items.
+Value join_items(Interpreter& run, const Value& self, Arguments& arguments) {
+  const bool method = arguments.which == kMethod;
+  const Value between = method ? self : run.text_of(arguments[0], "");
+  const Value all = between.is_missing() ? Value() : run.iterate(method ? arguments[0] : self);
+  if (all.is_missing()) return {};
+  TextWriter out(run.meter);
+  for (size_t i = 0; i < all.items().size() && run.ok(); ++i) {
+    if (i > 0) out.copy(between.as<Text>());
+    Value item = all.items()[i];
+    if (!method) {
+      item = run.path(item, arguments[1]);
+    } else if (!item.is_text()) {
+      return run.fail("sequence item $: expected str instance, $ found", std::to_string(i),
+                      type_name(item));
+    }
+    if (run.ok()) run.write(out, item);
+  }
+  return out.take();
+}
+
+const Builtin* find_method(const Value& self, std::string_view name) {
+  if (self.is_text()) return find_builtin(kOfTexts, name);
+  if (self.is(Kind::dict)) return find_builtin(kOfDicts, name);
+  if (self.is_sequence()) return find_builtin(kOfSequences, name);
+  return self.is(Kind::loop) ? find_builtin(kOfLoops, name) : nullptr;
+}
 
 bool changes_value(const Value& self, std::string_view name) {
-  constexpr std::string_view kOfLists[] = {"append", "clear", "pop",    "reverse",
-                                           "insert", "sort",  "extend", "remove"};
-  constexpr std::string_view kOfDicts[] = {"clear", "pop", "popitem", "setdefault", "update"};
-  if (self.is(Kind::list)) {
-    return std::find(std::begin(kOfLists), std::end(kOfLists), name) != std::end(kOfLists);
-  }
-  return self.is(Kind::dict) &&
-         std::find(std::begin(kOfDicts), std::end(kOfDicts), name) != std::end(kOfDicts);
+  return is_word_of(self.is(Kind::list)   ? "append clear pop reverse insert sort extend remove"
+                    : self.is(Kind::dict) ? "clear pop popitem setdefault update"
+                                          : "",
+                    name);
 }
 
 }  // namespace sluice::jinja

@@ -217,7 +217,10 @@ int Interpreter::order(const Value& a, const Value& b) {
   return 0;
 }
 
-bool Interpreter::less(LexemeType op, const Value& a, const Value& b) {
+bool Interpreter::compare(LexemeType op, const Value& a, const Value& b) {
+  if (op == LexemeType::eq || op == LexemeType::ne) return same(a, b) == (op == LexemeType::eq);
+  if (op == LexemeType::pipe || op == LexemeType::tilde)
+    return contains(b, a) == (op == LexemeType::pipe);
   const bool not_numbers =
       a.is_number() && b.is_number() && (std::isnan(a.as_double()) || std::isnan(b.as_double()));
   const int compared = order(a, b);

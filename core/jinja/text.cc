@@ -262,17 +262,6 @@ Vector<std::string_view> split_lines(Meter& meter, std::string_view text, size_t
   return lines;
 }
 
-Value change_case(Meter& meter, const Value& text, const std::function<Case(uint32_t)>& choose) {
-  TextWriter out(meter);
-  Chars chars(meter, text.as_text());
-  while (chars.next() && !meter.spent()) {
-    const Case to = choose(chars.code());
-    out.change(chars.valid() ? in_case(chars.code(), to) : std::string(chars.bytes()),
-               text.as<Text>(), chars.at());
-  }
-  return out.take();
-}
-
 void escape_html(TextWriter& to, const Text& text) {
   constexpr std::string_view kSigns = "&<>\"'";
   constexpr const char* kEntities[] = {"&amp;", "&lt;", "&gt;", "&#34;", "&#39;"};

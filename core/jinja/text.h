@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -64,8 +63,6 @@ Vector<std::string_view> split_words(Meter& meter, std::string_view text, size_t
 Vector<std::string_view> split_lines(Meter& meter, std::string_view text, size_t most,
                                      bool keep_ends);
 
-// A text with the case of each character that `choose` says.
-Value change_case(Meter& meter, const Value& text, const std::function<Case(uint32_t)>& choose);
 // Writes a text with "<", ">", "&" and quotes as HTML's entities.
 void escape_html(TextWriter& to, const Text& text);
 

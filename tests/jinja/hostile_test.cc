@@ -165,7 +165,6 @@ TEST(HostileJinja, Memory) {
            "{{ ('a ' * 999999).split() }}",
            "{{ ('a' * 99999).split('a')|length }}",
            "{{ ('\\n' * 99999).splitlines()|length }}",
-           "{{ ('\\n' * 99999)|indent|length }}",
            "{{ range(99999)|list }}",
            "{% set ns = namespace(s='x') %}{% for i in range(40) %}{% set ns.s = ns.s ~ ns.s %}{% "
            "endfor %}",
@@ -179,7 +178,7 @@ TEST(HostileJinja, Memory) {
            "{% for i in range(99999) %}{% macro m() %}{% endmacro %}{% set x = namespace(a=m) %}{% "
            "endfor %}",
            "{{ ('<' * 999999)|e|e|e|length }}",
-           "{{ strftime_now('%c' * 999999) }}",
+           "{{ strftime_now('%F' * 999999) }}",
        }) {
     const std::string message = error_of(work, limits);
     EXPECT_TRUE(message.starts_with("line 1 of the template: "))

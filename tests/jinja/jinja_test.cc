@@ -76,9 +76,9 @@ TEST(Jinja, WhatIsNotSupportedIsNamed) {
         "wordcount", "center", "batch", "slice", "attr", "random"}) {
     expect_error("s|" + name, "No filter named '" + name + "'.");
   }
-  for (const std::string name :
-       {"expandtabs", "format_map", "center", "ljust", "rjust", "zfill", "swapcase", "istitle",
-        "isidentifier", "isprintable", "isascii", "encode", "translate", "maketrans"}) {
+  for (const std::string name : {"expandtabs", "format_map", "center", "ljust", "rjust", "zfill",
+                                 "swapcase", "istitle", "isidentifier", "isprintable", "isascii",
+                                 "encode", "translate", "maketrans", "casefold", "isdecimal"}) {
     expect_error("s." + name + "(9)", "'str object' has no attribute '" + name + "'");
   }
   expect_error("range(9)[::2]", "a step in the slice of a range isn't supported here");
@@ -92,17 +92,43 @@ TEST(Jinja, WhatIsNotSupportedIsNamed) {
     expect_error(name + "()", "'" + name + "' is undefined");
   expect_error("'{:{}}'.format(1, 2)", "a field in a format has no end: expected '}'");
   expect_error("'{:#x}'.format(1)", "Invalid format specifier");
-  expect_error("'{:_}'.format(1)", "unknown format code '_' for an integer");
-  expect_error("'{:c}'.format(1)", "unknown format code 'c' for an integer");
-  expect_error("'{:n}'.format(1.5)", "unknown format code 'n' for a float");
+  for (const std::string code :
+       {"_", "c", "n", "b", "o", "x", "X", "e", "E", "F", "g", "G", "s", "a"}) {
+    expect_error("'{:" + code + "}'.format(1)",
+                 "the format code '" + code + "' isn't one for the type int");
+  }
+  for (const std::string code :
+       {"#x", "*d", ".*f", " d", "c", "a", "u", "o", "x", "X", "e", "E", "F", "g", "G"}) {
+    expect_error("'%" + code + "' % 1.5", "the format code '" +
+                                              code.substr(code[0] == '.' ? 1 : 0, 1) +
+                                              "' isn't one for the type float");
+  }
+  expect_error("'{:d}'.format(1.5)", "the format code 'd' isn't one for the type float");
+  expect_error("'{:.3}'.format(1.5)", "the format code '' isn't one for the type float");
+  expect_error("'{:05,}'.format(1)", "the format code ',' isn't one for the type int");
+  expect_error("'%.2d' % 1", "the format code 'd' isn't one for the type int");
   expect_error("'{!a}'.format(1)", "unknown conversion in a format");
   expect_error("'{0.a}'.format(1)", "the format's key '0.a' is missing");
   expect_error("'{0[a]}'.format(1)", "the format's key '0[a]' is missing");
-  expect_error("'%#x' % 1", "unsupported format character '#'");
-  expect_error("'%*d' % (1, 2)", "unsupported format character '*'");
-  expect_error("'%.*f' % (1, 2)", "unsupported format character '*'");
-  expect_error("'%c' % 65", "unsupported format character 'c'");
-  expect_error("'%a' % 1", "unsupported format character 'a'");
+  expect_error("'{:=5}'.format(1)", "Invalid format specifier");
+  expect_error("'{: d}'.format(1)", "Invalid format specifier");
+  expect_error("'{:-d}'.format(1)", "Invalid format specifier");
+  expect_error("'{:05}'.format('a')",
+               "the format of a field isn't one for a value of the type str");
+  expect_error("'{:5}'.format([1])",
+               "the format of a field isn't one for a value of the type list");
+  for (const std::string format : {"%,d", "%5", "%", "%-"})
+    expect_error("'" + format + "' % 1", "a field of a format is incomplete");
+  expect_error("7|round(-1)", "round() supports no precision below 0 here");
+  expect_error("list.count(1)", "'list object' has no attribute 'count'");
+  expect_error("list.copy()", "'list object' has no attribute 'copy'");
+  expect_error("dict.copy()", "'dict object' has no attribute 'copy'");
+  for (const std::string code : {"c", "C", "D", "f", "g", "G", "h", "j", "k", "l", "n", "P",
+                                 "q", "r", "R", "s", "t", "u", "U", "V", "w", "W", "x", "X"})
+    expect_error("strftime_now('%" + code + "')",
+                 "strftime_now() doesn't support the code '%" + code + "' here");
+  expect_error("namespace([['a', 1]])",
+               "dict() and namespace() take another dict here, and nothing of the type list");
 }
 
 TEST(Jinja, IntegersOf64Bits) {
@@ -124,19 +150,19 @@ TEST(Jinja, Dates) {
     options.utc_offset_seconds = offset;
     return *render_text("{{ strftime_now('" + std::string(format) + "') }}", "{}", {}, options);
   };
-  EXPECT_EQ(at(0, 0, "%Y-%m-%d %H:%M:%S %a %j"), "1970-01-01 00:00:00 Thu 001");
+  EXPECT_EQ(at(0, 0, "%Y-%m-%d %H:%M:%S %a"), "1970-01-01 00:00:00 Thu");
   EXPECT_EQ(at(951782399, 0, "%d %B %Y %T"), "28 February 2000 23:59:59");
   EXPECT_EQ(at(951782400, 0, "%d %b %Y %A"), "29 Feb 2000 Tuesday");
-  EXPECT_EQ(at(1735689599, 0, "%Y %j %U %W %V %G %u"), "2024 366 52 53 01 2025 2");
+  EXPECT_EQ(at(1735689599, 0, "%a %b %e %T %Y"), "Tue Dec 31 23:59:59 2024");
   EXPECT_EQ(at(1735689599, 3600, "%Y-%m-%dT%I%p"), "2025-01-01T12AM");
   EXPECT_EQ(at(-1, 0, "%F %T"), "1969-12-31 23:59:59");
   EXPECT_EQ(at(0, 0, "%-d/%-m %e %% %"), "1/1  1 % %");
-  EXPECT_EQ(at(0, 0, "%q %-q %- %z%Z %f %-H"), "%q %q %  000000 0");
+  EXPECT_EQ(at(0, 0, "%-H %z%Z"), "0 ");
   // Python's first and last day, and what is beyond them.
-  EXPECT_EQ(at(-62135596800, 0, "%Y %C %y %G %j %V %c"), "1 00 01 1 001 01 Mon Jan  1 00:00:00 1");
-  EXPECT_EQ(at(253402300799, 0, "%F %G-W%V %l %P"), "9999-12-31 9999-W52 11 pm");
+  EXPECT_EQ(at(-62135596800, 0, "%Y %y %a %b %e"), "1 01 Mon Jan  1");
+  EXPECT_EQ(at(253402300799, 0, "%F %I %p"), "9999-12-31 11 PM");
   EXPECT_EQ(at(-62135596800, -1, "%F"), "1970-01-01");
-  EXPECT_EQ(at(INT64_MAX, 1, "%F %s"), "1970-01-01 9223372036854775807");
+  EXPECT_EQ(at(INT64_MAX, 1, "%F"), "1970-01-01");
 }
 
 TEST(Jinja, NewerThanDebiansJinja2) {
