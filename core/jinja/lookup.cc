@@ -41,13 +41,12 @@ Value macro_member(Interpreter& run, const Macro& macro, std::string_view name) 
   if (name == "name") {
     return stmt.type == Stmt::Type::macro ? run.program.names[stmt.symbol] : Value::none();
   }
-  if (name == "catch_kwargs") return Value::boolean(stmt.takes_kwargs);
-  if (name == "catch_varargs") return Value::boolean(stmt.takes_varargs);
+  if (name == "catch_kwargs") return Value::boolean(false);
+  if (name == "catch_varargs") return Value::boolean(false);
   if (name == "caller") return Value::boolean(stmt.takes_caller);
   if (name != "arguments") return {};
   List names = run.new_list();
-  for (const Parameter& parameter : stmt.parameters)
-    names.push_back(run.program.names[parameter.name]);
+  for (const Named& parameter : stmt.parameters) names.push_back(run.program.names[parameter.name]);
   return run.tuple(std::move(names));
 }
 

@@ -57,7 +57,7 @@ Interpreter::Flow Interpreter::run_stmt(const Stmt& stmt, Scope* scope) {
       return run_with(stmt, scope);
     case Stmt::Type::scope: {
       const Value inner = new_scope(scope);
-      return run_body(stmt.body, &inner.as<Scope>());
+      return run_body(stmt.bodies[0], &inner.as<Scope>());
     }
     case Stmt::Type::leave_loop:
       return Flow::leave;
@@ -77,7 +77,7 @@ void Interpreter::run_output(const Stmt& stmt, Scope* scope) {
 
 Interpreter::Flow Interpreter::run_branch(const Stmt& stmt, Scope* scope) {
   for (size_t i = 0; i < stmt.bodies.size(); ++i) {
-    if (stmt.exprs[i] != nullptr) {
+    if (i < stmt.exprs.size()) {
       const Value test = eval(*stmt.exprs[i], scope);
       if (test.is_missing()) return Flow::on;
       if (!is_true(test)) continue;
@@ -102,14 +102,14 @@ Interpreter::Flow Interpreter::run_loop(const Stmt& stmt, Scope* scope) {
     auto& inner = names.as<Scope>();
     inner.set(program.loop, holder);
     assign(*stmt.target, item, &inner);
-    const Flow flow = failed_ ? Flow::on : run_body(stmt.body, &inner);
+    const Flow flow = failed_ ? Flow::on : run_body(stmt.bodies[0], &inner);
     if (flow == Flow::leave) break;
     completed |= flow == Flow::on;
   }
   loop.at = source.items().size();  // it may live on, but tests no more
-  if (completed || stmt.other.empty() || !ok()) return Flow::on;
+  if (completed || stmt.bodies.size() < 2 || !ok()) return Flow::on;
   const Value inner = new_scope(scope);
-  return run_body(stmt.other, &inner.as<Scope>());
+  return run_body(stmt.bodies[1], &inner.as<Scope>());
 }
 
 // {% set %}...{% endset %} and {% filter %}: the body's text, perhaps filtered.
@@ -118,7 +118,7 @@ Interpreter::Flow Interpreter::run_captured(const Stmt& stmt, Scope* scope) {
   Value result;
   {
     Capture captured(*this);
-    const Flow flow = run_body(stmt.body, &inner.as<Scope>());
+    const Flow flow = run_body(stmt.bodies[0], &inner.as<Scope>());
     if (flow != Flow::on) return flow;
     if (ok()) result = captured.text.take();
   }
@@ -136,11 +136,11 @@ Interpreter::Flow Interpreter::run_captured(const Stmt& stmt, Scope* scope) {
 
 Interpreter::Flow Interpreter::run_with(const Stmt& stmt, Scope* scope) {
   const Value inner = new_scope(scope);
-  for (size_t i = 0; i < stmt.targets.size() && ok(); ++i) {
-    const Value value = eval(*stmt.exprs[i], scope);
-    if (!value.is_missing()) assign(*stmt.targets[i], value, &inner.as<Scope>());
+  for (size_t i = 0; i < stmt.exprs.size() && ok(); i += 2) {
+    const Value value = eval(*stmt.exprs[i + 1], scope);
+    if (!value.is_missing()) assign(*stmt.exprs[i], value, &inner.as<Scope>());
   }
-  return ok() ? run_body(stmt.body, &inner.as<Scope>()) : Flow::on;
+  return ok() ? run_body(stmt.bodies[0], &inner.as<Scope>()) : Flow::on;
 }
 
 void Interpreter::run_call_block(const Stmt& stmt, Scope* scope) {
@@ -189,7 +189,7 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
       stmt.type == Stmt::Type::macro ? program.names[stmt.symbol].as_text() : "caller";
   Vector<Symbol> symbols(&meter);
   bool has_caller = false;
-  for (const Parameter& parameter : stmt.parameters) {
+  for (const Named& parameter : stmt.parameters) {
     symbols.push_back(parameter.name);
     has_caller |= parameter.name == program.caller;
   }
@@ -213,14 +213,14 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
                                                  : arguments[i]);
   }
   for (size_t i = 0; i < stmt.parameters.size() && ok(); ++i) {
-    const Expr* const fallback = stmt.parameters[i].fallback;
+    const Expr* const fallback = stmt.parameters[i].value;
     if (arguments[i].is_missing() && fallback != nullptr) {
       scope.names[i].second = eval(*fallback, &scope);
     }
   }
   if (!ok()) return {};
   Capture captured(*this);
-  run_body(stmt.body, &scope);
+  run_body(stmt.bodies[0], &scope);
   return ok() ? captured.text.take() : Value();
 }
 
