@@ -2,9 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <initializer_list>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,7 +44,9 @@ class ExpressionParser {
  public:
   ExpressionParser(const Vector<Lexeme>& tokens, const Limits& limits)
       : tokens_(tokens), limits_(limits), meter_(limits.max_work, limits.max_memory) {
-    meter_.take(tokens_.capacity() * sizeof(Lexeme));
+    // A token makes one node at most.
+    meter_.take(tokens.size() * (sizeof(Lexeme) + sizeof(Expr)));
+    meter_.work(tokens.size() * 8);
   }
 
  protected:
@@ -73,22 +73,20 @@ class ExpressionParser {
     return true;
   }
 
-  void fail(std::string_view message) {
+  // The message has what is found in the template between its two parts.
+  void fail(const char* before, std::string_view found = {}, const char* after = "") {
     if (failed_) return;
     failed_ = true;
-    error_ = template_error(current().line, message);
+    error_ = template_error(current().line, concat(before, printable(found, 40), after));
     at_ = tokens_.size() - 1;
   }
-  void expected(std::string_view what) {
-    const std::string found = is(end)                             ? "the end of the template"
-                              : is(block_end) || is(variable_end) ? "the end of the tag"
-                                                                  : shown(current());
-    fail(concat("expected ", what, ", found ", found));
+  void expected(const char* what) {
+    const std::string before = concat("expected ", what, ", found ");
+    if (is(end)) return fail(before.c_str(), "the end of the template");
+    if (is(block_end) || is(variable_end)) return fail(before.c_str(), "the end of the tag");
+    fail((before + "'").c_str(), current().text, "'");
   }
-  static std::string shown(const Lexeme& token) {
-    return concat("'", printable(token.text, 40), "'");
-  }
-  void expect(LexemeType type, std::string_view what) {
+  void expect(LexemeType type, const char* what) {
     if (!skip_if(type)) expected(what);
   }
   Symbol expect_name() {
@@ -100,11 +98,12 @@ class ExpressionParser {
   std::string_view name_of(Symbol symbol_of) const { return program_->names[symbol_of].as_text(); }
   Symbol symbol(std::string_view word) {
     const auto before = [this](Symbol s, std::string_view t) { return name_of(s) < t; };
-    take(sizeof(Symbol), sorted_.size() / 64);
+    meter_.work(sorted_.size() / 64);
     const auto place = std::lower_bound(sorted_.begin(), sorted_.end(), word, before);
     if (place != sorted_.end() && name_of(*place) == word) return *place;
+    meter_.take(sizeof(Text) + word.size());
+    if (meter_.spent()) fail("the template takes too much memory or work to read");
     const auto made = static_cast<Symbol>(program_->names.size());
-    take(sizeof(Text) + word.size(), 4);
     program_->names.push_back(Value::text(std::string(word)));
     sorted_.insert(place, made);
     return made;
@@ -112,38 +111,27 @@ class ExpressionParser {
 
   // --- nodes ---
 
-  // Counts memory and work; fails when they are spent.
-  void take(size_t bytes, uint64_t work) {
-    meter_.take(bytes);
-    meter_.work(work);
-    if (meter_.spent()) fail("the template takes too much memory or work to read");
-  }
-
   // Counts how deep the calls of the parser are: ++level_ by this, --level_ by who calls it.
   void enter() {
     if (++level_ > limits_.max_depth) fail("the template nests too deeply");
   }
 
   Stmt* make(Stmt::Type type, uint32_t line) {
-    take(sizeof(Stmt), 10);
     program_->stmts.push_back(std::make_unique<Stmt>(type));
     Stmt* const stmt = program_->stmts.back().get();
     stmt->line = line;
     return stmt;
   }
-  Expr* make(Expr::Type type, uint32_t line, std::span<const Expr* const> operands) {
-    take(sizeof(Expr), 10);
+  Expr* make(Expr::Type type, uint32_t line, const Expr* first = nullptr,
+             const Expr* second = nullptr) {
     program_->exprs.push_back(std::make_unique<Expr>(type));
     Expr* const expr = program_->exprs.back().get();
     expr->line = line;
-    for (const Expr* operand : operands) add_operand(expr, operand);
+    if (first != nullptr) add_operand(expr, first);
+    if (second != nullptr) add_operand(expr, second);
     return expr;
   }
-  Expr* make(Expr::Type type, uint32_t line, std::initializer_list<const Expr*> operands = {}) {
-    return make(type, line, std::span(operands.begin(), operands.size()));
-  }
   void add_operand(Expr* expr, const Expr* operand) {
-    take(2 * sizeof(operand), 1);
     expr->operands.push_back(operand);
     note_depth(expr, operand);
   }
@@ -161,7 +149,7 @@ class ExpressionParser {
   void add_named(Vector<Named>& to, Symbol symbol_of, const Expr* value) {
     if (to.size() == kMostNamed) fail("there are too many parameters or named arguments");
     for (const Named& other : to) {
-      if (other.name == symbol_of) fail(concat("'", name_of(symbol_of), "' is given twice"));
+      if (other.name == symbol_of) fail("'", name_of(symbol_of), "' is given twice");
     }
     to.push_back({symbol_of, value});
   }
@@ -202,7 +190,7 @@ class ExpressionParser {
         first = part;
       }
       if (!skip_if(comma)) break;
-      if (tuple == nullptr) tuple = make(Expr::Type::tuple, line, {first});
+      if (tuple == nullptr) tuple = make(Expr::Type::tuple, line, first);
     }
     if (first == nullptr && kind != Items::grouped) expected("an expression");
     return first != nullptr && tuple == nullptr ? first
@@ -217,8 +205,9 @@ class ExpressionParser {
       const uint32_t line = current().line;
       next();
       const Expr* const test = parse_binary(0);
-      const Expr* const other = skip_word("else") ? parse_expression() : nullptr;
-      expr = make(Expr::Type::condition, line, {test, expr, other});
+      Expr* const made = make(Expr::Type::condition, line, test, expr);
+      add_operand(made, skip_word("else") ? parse_expression() : nullptr);
+      expr = made;
     }
     --level_;
     return expr;
@@ -233,7 +222,7 @@ class ExpressionParser {
       enter();
       const Expr* const negated = parse_binary(strength);
       --level_;
-      return make(Expr::Type::negation, line, {negated});
+      return make(Expr::Type::negation, line, negated);
     }
     const Expr* const first = parse_binary(strength + 1);
     Expr* all = nullptr;
@@ -241,7 +230,7 @@ class ExpressionParser {
       line = current().line;
       const LexemeType type = skip_operator(own);
       if (type == end) return all != nullptr ? all : first;
-      if (all == nullptr) all = make(own.makes, line, {first});
+      if (all == nullptr) all = make(own.makes, line, first);
       all->operators.push_back(type);
       add_operand(all, parse_binary(strength + 1));
     }
@@ -267,7 +256,7 @@ class ExpressionParser {
     const Lexeme& token = current();
     const Expr* expr = nullptr;
     if (skip_if(sub) || skip_if(add)) {
-      Expr* const made = make(Expr::Type::sign, token.line, {parse_unary(false)});
+      Expr* const made = make(Expr::Type::sign, token.line, parse_unary(false));
       made->operators.push_back(token.type);
       expr = made;
     } else {
@@ -311,9 +300,12 @@ class ExpressionParser {
 
   const Expr* parse_name(const Lexeme& token, Items kind) {
     const std::string_view word = token.text;
-    const bool yes = word == "true" || word == "True";
-    if (yes || word == "false" || word == "False") return constant(Value::boolean(yes), token.line);
-    if (word == "none" || word == "None") return constant(Value::none(), token.line);
+    // true or True, and so on
+    const char initial = static_cast<char>(word[0] | 32);
+    const std::string_view rest = word.substr(1);
+    const bool yes = initial == 't' && rest == "rue";
+    if (yes || (initial == 'f' && rest == "alse")) return constant(Value::boolean(yes), token.line);
+    if (initial == 'n' && rest == "one") return constant(Value::none(), token.line);
     Expr* const expr = make(Expr::Type::name, token.line);
     expr->symbol = symbol(word);
     if (kind == Items::set_targets && skip_if(dot)) {
@@ -324,7 +316,7 @@ class ExpressionParser {
       const auto named = [&](const Named& parameter) { return parameter.name == expr->symbol; };
       if ((word == "varargs" || word == "kwargs") &&
           std::ranges::none_of(macro_->parameters, named))
-        fail(concat("'", word, "' isn't supported here"));
+        fail("'", word, "' isn't supported here");
     }
     return expr;
   }
@@ -350,15 +342,15 @@ class ExpressionParser {
     for (bool filtered = false;;) {
       const uint32_t line = current().line;
       if (is(lparen)) {
-        Expr* const call = make(Expr::Type::call, line, {expr});
+        Expr* const call = make(Expr::Type::call, line, expr);
         parse_arguments(call);
         expr = call;
       } else if (!filtered && skip_if(dot)) {
         if (is(integer)) {
-          expr = make(Expr::Type::item, line, {expr, constant(current().value, line)});
+          expr = make(Expr::Type::item, line, expr, constant(current().value, line));
           next();
         } else {
-          Expr* const made = make(Expr::Type::attribute, line, {expr});
+          Expr* const made = make(Expr::Type::attribute, line, expr);
           made->symbol = expect_name();
           expr = made;
         }
@@ -371,7 +363,7 @@ class ExpressionParser {
         filtered = true;
         const bool negated = skip_word("not");
         expr = parse_applied(Expr::Type::test, expr);
-        if (negated) expr = make(Expr::Type::negation, line, {expr});
+        if (negated) expr = make(Expr::Type::negation, line, expr);
       } else {
         return expr;
       }
@@ -379,14 +371,15 @@ class ExpressionParser {
   }
 
   const Expr* parse_subscript(const Expr* expr, uint32_t line) {
-    const Expr* parts[] = {expr, is(colon) ? nullptr : parse_tuple(Items::any), nullptr, nullptr};
-    const bool slice = is(colon);
-    for (size_t i = 2; i < 4 && skip_if(colon); ++i) {
-      if (!is(colon) && !is(rbracket)) parts[i] = parse_expression();
+    const Expr* const first = is(colon) ? nullptr : parse_tuple(Items::any);
+    Expr* const made = make(is(colon) ? Expr::Type::slice : Expr::Type::item, line, expr);
+    add_operand(made, first);
+    while (made->type == Expr::Type::slice && made->operands.size() < 4) {
+      const bool given = skip_if(colon) && !is(colon) && !is(rbracket);
+      add_operand(made, given ? parse_expression() : nullptr);
     }
     expect(rbracket, "']'");
-    return slice ? make(Expr::Type::slice, line, parts)
-                 : make(Expr::Type::item, line, {expr, parts[1]});
+    return made;
   }
 
   // (arguments) of a call, a filter or a test.
@@ -411,7 +404,8 @@ class ExpressionParser {
 
   // The name and the arguments of a filter or a test. A test may have one without brackets.
   Expr* parse_applied(Expr::Type type, const Expr* expr) {
-    Expr* const made = make(type, current().line, {expr});
+    Expr* const made = make(type, current().line);
+    add_operand(made, expr);  // null in a filter block
     made->symbol = expect_name();
     if (is(lparen)) {
       parse_arguments(made);

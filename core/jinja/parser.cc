@@ -32,7 +32,6 @@ class Parser : public ExpressionParser {
   using ExpressionParser::ExpressionParser;
 
   Result<std::shared_ptr<const Program>> run() {
-    meter_.scan(tokens_.size());
     program_->loop = symbol("loop");
     program_->caller = symbol("caller");
     program_->body = parse_body(nullptr, false);
@@ -51,7 +50,7 @@ class Parser : public ExpressionParser {
     for (;;) {
       const uint32_t line = current().line;
       if (is(end)) {
-        if (tag != nullptr) fail(concat("{% ", tag->end, " %} is missing"));
+        if (tag != nullptr) fail("{% ", tag->end, " %} is missing");
         break;
       }
       if (skip_if(block_begin)) {
@@ -83,7 +82,7 @@ class Parser : public ExpressionParser {
     const Tag* const tag =
         std::ranges::find_if(kTags, [&](const Tag& t) { return is_word(t.name); });
     if (tag == std::end(kTags)) {
-      fail(concat("the tag ", shown(current()), " isn't supported here"));
+      fail("the tag '", current().text, "' isn't supported here");
       return nullptr;
     }
     const auto outer = std::pair(loops_, macro_);
