@@ -47,13 +47,19 @@ class Lexer {
   std::string_view rest() const { return source_.substr(at_); }
   size_t past_sign(size_t i) const { return i + (is_sign(look(i)) ? 1 : 0); }
 
-  void push(LexemeType type, std::string_view text, Value value = {}) {
-    tokens_.push_back({type, line_, text, std::move(value)});
+  Lexeme& push(LexemeType type, std::string_view text) {
+    tokens_.push_back({type, line_, text, {}});
+    return tokens_.back();
   }
   // A token of the next `n` bytes.
-  void take(LexemeType type, size_t n, Value value = {}) {
-    push(type, source_.substr(at_, n), std::move(value));
+  Lexeme& take(LexemeType type, size_t n) {
+    Lexeme& token = push(type, source_.substr(at_, n));
     advance(n);
+    return token;
+  }
+  // The message has what is found in the template between its two parts.
+  void fail(const char* before, std::string_view found = {}, const char* after = "") {
+    error_ = concat(before, printable(found, 40), after);
   }
 
   // Goes on, counting lines.
@@ -79,7 +85,7 @@ class Lexer {
         kept = text.substr(0, start);
       }
     }
-    if (!kept.empty()) push(data, kept, Value::text(std::string(kept)));
+    if (!kept.empty()) push(data, kept).value = Value::text(std::string(kept));
     advance(text.size());
   }
 
@@ -124,8 +130,7 @@ class Lexer {
   void comment() {
     size_t close = source_.find("#}", at_);
     if (close == std::string_view::npos) {
-      error_ = "a comment has no end; #} is missing";
-      return;
+      return fail("a comment has no end; #} is missing");
     }
     if (close > at_ && is_sign(source_[close - 1])) --close;
     advance(close - at_);
@@ -156,7 +161,7 @@ class Lexer {
       advance(close - at_);
       pass_end("%}", true);
     } else {
-      error_ = "{% raw %} has no end; {% endraw %} is missing";
+      fail("{% raw %} has no end; {% endraw %} is missing");
     }
     return true;
   }
@@ -169,7 +174,7 @@ class Lexer {
       skip_space();
       const char c = look(at_);
       if (at_ == source_.size()) {
-        error_ = concat("the template ends inside of a tag; ", close, " is missing");
+        fail("the template ends inside of a tag; ", close, " is missing");
       } else if (open == 0 && end_bytes(at_, close, block) > 0) {
         push(block ? block_end : variable_end, close);
         return pass_end(close, block);
@@ -193,9 +198,10 @@ class Lexer {
       // The parser finds brackets that don't match.
       if (type >= lparen && type <= lbrace) ++open;
       if (type >= rparen && type <= rbrace && open > 0) --open;
-      return take(type, std::string_view(sign).size());
+      take(type, std::string_view(sign).size());
+      return;
     }
-    error_ = concat("unexpected character '", printable(rest().substr(0, char_bytes(rest()))), "'");
+    fail("unexpected character '", rest().substr(0, char_bytes(rest())), "'");
   }
 
   void digits() {
@@ -212,11 +218,11 @@ class Lexer {
     }
     const std::string_view written = source_.substr(at_, stop - at_);
     if (stop != whole) {
-      take(number, written.size(), Value::number(parse_float(written).value_or(0)));
+      take(number, written.size()).value = Value::number(parse_float(written).value_or(0));
     } else if (const auto value = parse_int(written)) {
-      take(integer, written.size(), Value::integer(*value));
+      take(integer, written.size()).value = Value::integer(*value);
     } else {
-      error_ = concat("the number ", printable(written, 40), " does not fit into 64 bits");
+      fail("the number ", written, " does not fit into 64 bits");
     }
   }
 
@@ -226,11 +232,10 @@ class Lexer {
       if (source_[stop] == '\\') ++stop;
     }
     if (stop >= source_.size()) {
-      error_ = concat("a text has no end; ", std::string_view(&quote, 1), " is missing");
-      return;
+      return fail("a text has no end; ", source_.substr(at_, 1), " is missing");
     }
     const std::string_view content = source_.substr(at_ + 1, stop - at_ - 1);
-    take(text, stop + 1 - at_, Value::text(unescape(content)));
+    take(text, content.size() + 2).value = Value::text(unescape(content));
   }
 
   // Python's escapes. Half of a surrogate pair becomes U+FFFD, because our texts are UTF-8.
@@ -255,11 +260,11 @@ class Lexer {
       } else if (n > 0) {
         uint32_t code = 0;
         if (read_code(content, n, 16, code) < n || code > 0x10ffff) {
-          error_ = "a text has an escape that is cut short or too large";
+          fail("a text has an escape that is cut short or too large");
         }
         utf8_append(out, code >= 0xd800 && code < 0xe000 ? 0xfffd : code);
       } else if (escaped == 'N') {
-        error_ = "characters by name (\\N{...}) are not supported";
+        fail("characters by name (\\N{...}) aren't supported here");
       } else if (escaped != '\n') {
         out += '\\';
         out += escaped;
