@@ -57,10 +57,7 @@ class ExpressionParser {
   const Lexeme& current() const { return tokens_[at_]; }
   const Lexeme& look() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
   bool is(LexemeType type) const { return current().type == type; }
-  static bool is_word(const Lexeme& token, std::string_view word) {
-    return token.type == name && token.text == word;
-  }
-  bool is_word(std::string_view word) const { return is_word(current(), word); }
+  bool is_word(std::string_view word) const { return is(name) && current().text == word; }
   void next() { at_ = std::min(at_ + 1, tokens_.size() - 1); }
   bool skip_if(LexemeType type) {
     if (!is(type)) return false;
@@ -192,10 +189,10 @@ class ExpressionParser {
       if (!skip_if(comma)) break;
       if (tuple == nullptr) tuple = make(Expr::Type::tuple, line, first);
     }
-    if (first == nullptr && kind != Items::grouped) expected("an expression");
-    return first != nullptr && tuple == nullptr ? first
-           : tuple != nullptr                   ? tuple
-                                                : make(Expr::Type::tuple, line);
+    if (tuple != nullptr) return tuple;
+    if (first != nullptr) return first;
+    if (kind != Items::grouped) expected("an expression");
+    return make(Expr::Type::tuple, line);
   }
 
   const Expr* parse_expression() {
@@ -241,7 +238,7 @@ class ExpressionParser {
     LexemeType type = current().type;
     if (is_word(strength.word)) {
       type = pipe;
-    } else if (strength.makes == Expr::Type::compare && is_word("not") && is_word(look(), "in")) {
+    } else if (strength.makes == Expr::Type::compare && is_word("not") && look().text == "in") {
       next();
       type = tilde;
     } else if (type < strength.first || type > strength.last) {

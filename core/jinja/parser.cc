@@ -145,7 +145,7 @@ class Parser : public ExpressionParser {
         } while (skip_if(pipe));
         break;
       case Stmt::Type::with:
-        while (is(name)) {
+        while (!is(block_end) && !failed_) {
           stmt.exprs.push_back(parse_target(Items::with_targets));
           expect(assign, "'='");
           stmt.exprs.push_back(parse_expression());
