@@ -70,11 +70,10 @@ class ExpressionParser {
     return true;
   }
 
-  // The message has what is found in the template between its two parts.
-  void fail(const char* before, std::string_view found = {}, const char* after = "") {
+  void fail(const char* message, std::string_view found = {}, const char* after = "") {
     if (failed_) return;
     failed_ = true;
-    error_ = template_error(current().line, concat(before, printable(found, 40), after));
+    error_ = template_error(current().line, message, found, after);
     at_ = tokens_.size() - 1;
   }
   void expected(const char* what) {

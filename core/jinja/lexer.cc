@@ -36,8 +36,8 @@ class Lexer {
   explicit Lexer(std::string_view source) : source_(source) {}
 
   Result<Vector<Lexeme>> run() {
-    while (at_ < source_.size() && error_.empty()) root();
-    if (!error_.empty()) return std::unexpected(template_error(line_, error_));
+    while (at_ < source_.size() && !failed_) root();
+    if (failed_) return std::unexpected(std::move(error_));
     push(end, {});
     return std::move(tokens_);
   }
@@ -57,9 +57,9 @@ class Lexer {
     advance(n);
     return token;
   }
-  // The message has what is found in the template between its two parts.
-  void fail(const char* before, std::string_view found = {}, const char* after = "") {
-    error_ = concat(before, printable(found, 40), after);
+  void fail(const char* message, std::string_view found = {}, const char* after = "") {
+    failed_ = true;
+    error_ = template_error(line_, message, found, after);
   }
 
   // Goes on, counting lines.
@@ -170,7 +170,7 @@ class Lexer {
   void tag_tokens(bool block) {
     const std::string_view close = block ? "%}" : "}}";
     size_t open = 0;  // brackets
-    while (error_.empty()) {
+    while (!failed_) {
       skip_space();
       const char c = look(at_);
       if (at_ == source_.size()) {
@@ -291,7 +291,8 @@ class Lexer {
   uint32_t line_ = 1;
   bool line_starts_ = true;  // whether what was read last ends with a newline
   Vector<Lexeme> tokens_{nullptr};
-  std::string error_;
+  bool failed_ = false;
+  Error error_;
 };
 
 }  // namespace
@@ -312,9 +313,10 @@ std::string normalized_source(std::string_view source) {
 
 Result<Vector<Lexeme>> read_tokens(std::string_view source) { return Lexer(source).run(); }
 
-Error template_error(uint32_t line, std::string_view message) {
-  return {Code::invalid_argument,
-          concat("line ", line, " of the template: ", printable(message, 2000))};
+Error template_error(uint32_t line, std::string_view message, std::string_view found,
+                     const char* after) {
+  return {Code::invalid_argument, concat("line ", line, " of the template: ",
+                                         printable(message, 2000), printable(found, 40), after)};
 }
 
 }  // namespace sluice::jinja

@@ -48,7 +48,8 @@ std::string normalized_source(std::string_view source);
 // normalized_source().
 Result<Vector<Lexeme>> read_tokens(std::string_view source);
 
-// "line 7 of the template: ..."
-Error template_error(uint32_t line, std::string_view message);
+// "line 7 of the template: ...". What is found in the template stands behind the message.
+Error template_error(uint32_t line, std::string_view message, std::string_view found = {},
+                     const char* after = "");
 
 }  // namespace sluice::jinja
