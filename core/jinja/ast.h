@@ -3,16 +3,24 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <utility>
+#include <string_view>
 
 #include "jinja/lexer.h"
-#include "jinja/value.h"
 
 namespace sluice::jinja {
 
+struct Limits;
+
 // A name in the template: its place in Program::names.
 using Symbol = uint32_t;
+
+struct Expr;
+
+// A parameter with its default, or a keyword argument.
+struct Named {
+  Symbol name;
+  const Expr* value;  // null: a parameter has no default
+};
 
 struct Expr {
   enum class Type : uint8_t {
@@ -25,7 +33,7 @@ struct Expr {
     attribute,  // operands[0].symbol
     item,       // operands[0][operands[1]]
     slice,      // operands[0][operands[1] : operands[2] : operands[3]], null where not given
-    call,       // operands[0](operands[1..], named, star, stars)
+    call,       // operands[0](operands[1..], named)
     filter,     // operands[0] | symbol(operands[1..], ...); operands[0] is null in a filter block
     test,       // operands[0] is symbol(operands[1..], ...)
     sign,       // operators[0] operands[0]
@@ -43,9 +51,7 @@ struct Expr {
   Value value;
   Vector<const Expr*> operands{nullptr};
   Vector<LexemeType> operators{nullptr};
-  Vector<std::pair<Symbol, const Expr*>> named{nullptr};  // keyword arguments
-  const Expr* star = nullptr;                             // *args
-  const Expr* stars = nullptr;                            // **kwargs
+  Vector<Named> named{nullptr};
 };
 
 struct Stmt;
@@ -54,43 +60,31 @@ using Body = Vector<const Stmt*>;
 template <>
 inline constexpr bool kMovesAsBytes<Body> = true;
 
-struct Parameter {
-  Symbol name;
-  const Expr* fallback;  // or null
-};
-
 struct Stmt {
   enum class Type : uint8_t {
     output,        // exprs
-    loop,          // for target in value if test: body, else other
-    branch,        // if exprs[i]: bodies[i]; a null expression is else
+    loop,          // for target in value if test: bodies[0], else bodies[1], if there are two
+    branch,        // if exprs[i]: bodies[i]; a body more than expressions is else
     set,           // target = value
-    set_block,     // target = body | value
-    macro,         // symbol(parameters): body
-    call_block,    // the call `value` with the body as its caller
-    filter_block,  // body | value
-    with,          // targets = exprs: body
-    scope,         // body
+    set_block,     // target = bodies[0] | value
+    macro,         // symbol(parameters): bodies[0]
+    call_block,    // the call `value` with bodies[0] as its caller
+    filter_block,  // bodies[0] | value
+    with,          // exprs: target, value, target, value; bodies[0]
+    scope,         // bodies[0]
     leave_loop,    // break
     next_round,    // continue
   };
   Type type;
-  bool recursive = false;     // a loop
-  bool takes_caller = false;  // a macro's body uses caller, kwargs, varargs
-  bool takes_kwargs = false;
-  bool takes_varargs = false;
-  bool in_root = false;  // a block's scope: sees only names of the top level
+  bool takes_caller = false;  // a macro's body uses caller
   uint32_t line;
   Symbol symbol = 0;
   const Expr* target = nullptr;
   const Expr* value = nullptr;
   const Expr* test = nullptr;
   Vector<const Expr*> exprs{nullptr};
-  Vector<const Expr*> targets{nullptr};
-  Vector<Parameter> parameters{nullptr};
+  Vector<Named> parameters{nullptr};
   Vector<Body> bodies{nullptr};
-  Body body{nullptr};
-  Body other{nullptr};
 };
 
 struct Program {
@@ -99,7 +93,10 @@ struct Program {
   Vector<Value> names{nullptr};  // texts, by symbol
   Body body{nullptr};
   uint64_t work = 0;  // that parsing took, as Meter counts it
-  Symbol loop = 0, caller = 0, kwargs = 0, varargs = 0;
+  Symbol loop = 0, caller = 0;
 };
+
+// parser.cc
+Result<std::shared_ptr<const Program>> parse_program(std::string_view source, const Limits& limits);
 
 }  // namespace sluice::jinja

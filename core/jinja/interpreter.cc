@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "jinja/parser.h"
-
 namespace sluice::jinja {
 namespace {
 

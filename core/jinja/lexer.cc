@@ -12,12 +12,8 @@ namespace {
 
 using enum LexemeType;
 
-bool begins_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
-}
-
 struct Operator {
-  const char* text;
+  char text[3];
   LexemeType type;
 };
 // Two characters come before one.
@@ -29,25 +25,41 @@ constexpr Operator kOperators[] = {
     {",", comma},     {";", semicolon},
 };
 
+bool begins_name(char c) {
+  return ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || (c & 0x80) != 0;
+}
+
+bool is_sign(char c) { return c == '-' || c == '+'; }
+
 class Lexer {
  public:
-  Lexer(std::string_view source, size_t max_tokens) : source_(source), max_tokens_(max_tokens) {}
+  explicit Lexer(std::string_view source) : source_(source) {}
 
-  Result<Tokens> run() {
-    while (at_ < source_.size() && error_.empty()) root();
-    if (error_.empty()) push(end, {});
-    if (!error_.empty()) return std::unexpected(template_error(line_, error_));
+  Result<Vector<Lexeme>> run() {
+    while (at_ < source_.size() && !failed_) root();
+    if (failed_) return std::unexpected(std::move(error_));
+    push(end, {});
     return std::move(tokens_);
   }
 
  private:
+  char look(size_t i) const { return i < source_.size() ? source_[i] : '\0'; }
   std::string_view rest() const { return source_.substr(at_); }
-  bool at(std::string_view text) const { return rest().starts_with(text); }
+  size_t past_sign(size_t i) const { return i + (is_sign(look(i)) ? 1 : 0); }
 
   Lexeme& push(LexemeType type, std::string_view text) {
-    if (tokens_.list.size() >= max_tokens_) error_ = "the template is too large";
-    tokens_.list.push_back({type, line_, text});
-    return tokens_.list.back();
+    tokens_.push_back({type, line_, text, {}});
+    return tokens_.back();
+  }
+  // A token of the next `n` bytes.
+  Lexeme& take(LexemeType type, size_t n) {
+    Lexeme& token = push(type, source_.substr(at_, n));
+    advance(n);
+    return token;
+  }
+  void fail(const char* message, std::string_view found = {}, const char* after = "") {
+    failed_ = true;
+    error_ = template_error(line_, message, found, after);
   }
 
   // Goes on, counting lines.
@@ -60,142 +72,118 @@ class Lexer {
 
   void skip_space() { advance(rest().size() - strip(rest(), true, false).size()); }
 
-  // The text before a tag, from here to `tag`. `sign` is what follows the tag's two characters.
-  void text_before(size_t tag, char sign, bool variable) {
-    std::string_view text = source_.substr(at_, tag - at_);
+  // The text from here to `tag`, whose sign says what white space stays. `lstrip`: without a sign,
+  // what is before the tag on its line goes if it is white space.
+  void text_before(size_t tag, bool lstrip) {
+    const std::string_view text = source_.substr(at_, tag - at_);
     std::string_view kept = text;
-    if (sign == '-') {
+    if (look(tag + 2) == '-') {
       kept = strip(text, false, true);
-    } else if (sign != '+' && !variable) {  // lstrip_blocks
-      const size_t newline = text.rfind('\n');
-      const size_t start = newline == std::string_view::npos ? 0 : newline + 1;
+    } else if (look(tag + 2) != '+' && lstrip) {
+      const size_t start = text.rfind('\n') + 1;  // 0 if there is none
       if ((start > 0 || line_starts_) && strip(text.substr(start), true, false).empty()) {
         kept = text.substr(0, start);
       }
     }
-    if (!kept.empty()) push(data, kept);
+    if (!kept.empty()) push(data, kept).value = Value::text(std::string(kept));
     advance(text.size());
   }
 
-  // The end of a tag, after its sign or none: `close` is "%}" or "#}". False if it isn't here.
-  bool tag_end(std::string_view close, bool trim) {
-    if (at(concat("-", close))) {
-      advance(1 + close.size());
+  // The bytes of a tag's end at this place, with its sign; 0 if there is none. Only an end that
+  // trims (the newline behind it goes) may have a "+", which is against that.
+  size_t end_bytes(size_t place, std::string_view close, bool trims) const {
+    const char sign = look(place);
+    const size_t n = close.size() + (sign == '-' || (sign == '+' && trims) ? 1 : 0);
+    return source_.substr(place, n).ends_with(close) ? n : 0;
+  }
+
+  void pass_end(std::string_view close, bool trims) {
+    const char sign = look(at_);
+    advance(end_bytes(at_, close, trims));
+    if (sign == '-') {
       skip_space();
-    } else if (at(concat("+", close))) {
-      advance(1 + close.size());
-    } else if (at(close)) {
-      advance(close.size());
-      if (trim && at("\n")) advance(1);
-    } else {
-      return false;
+    } else if (sign != '+' && trims && look(at_) == '\n') {
+      advance(1);
     }
-    return true;
   }
 
   // Text up to the next tag, and the tag.
   void root() {
-    size_t tag = at_;
-    char kind = 0;
-    for (;; ++tag) {
-      tag = source_.find('{', tag);
-      if (tag == std::string_view::npos || tag + 1 >= source_.size()) break;
-      kind = source_[tag + 1];
-      if (kind == '%' || kind == '{' || kind == '#') break;
-    }
-    if (tag == std::string_view::npos || tag + 1 >= source_.size()) {
-      push(data, rest());
-      advance(rest().size());
-      return;
-    }
-    char sign = tag + 2 < source_.size() ? source_[tag + 2] : '\0';
-    if (sign != '-' && sign != '+') sign = '\0';
-    text_before(tag, sign, kind == '{');
-    if (kind == '%' && raw()) return;
-    const size_t opening = sign == '\0' ? 2 : 3;
+    constexpr std::string_view kKinds = "%{#";
+    size_t tag = source_.find('{', at_);
+    while (tag < source_.size() && !kKinds.contains(look(tag + 1)))
+      tag = source_.find('{', tag + 1);
+    tag = std::min(tag, source_.size());
+    const char kind = look(tag + 1);
+    text_before(tag, kind == '%' || kind == '#');
+    if (tag == source_.size() || (kind == '%' && raw())) return;
+    const size_t opening = past_sign(at_ + 2) - at_;
     if (kind == '#') {
       advance(opening);
       comment();
-      return;
+    } else {
+      take(kind == '%' ? block_begin : variable_begin, opening);
+      tag_tokens(kind == '%');
     }
-    push(kind == '%' ? block_begin : variable_begin, source_.substr(at_, 2));
-    advance(opening);
-    tag_tokens(kind == '%');
   }
 
   void comment() {
     size_t close = source_.find("#}", at_);
     if (close == std::string_view::npos) {
-      error_ = "a comment has no end; #} is missing";
-      return;
+      return fail("a comment has no end; #} is missing");
     }
-    if (close > at_ && (source_[close - 1] == '-' || source_[close - 1] == '+')) --close;
+    if (close > at_ && is_sign(source_[close - 1])) --close;
     advance(close - at_);
-    tag_end("#}", true);
+    pass_end("#}", true);
+  }
+
+  // Whether {% name %} is at this place; `close` is then where its end is.
+  bool is_tag(size_t place, std::string_view name, bool trims, size_t& close) const {
+    std::string_view inside = strip(source_.substr(past_sign(place + 2)), true, false);
+    if (!inside.starts_with(name)) return false;
+    inside.remove_prefix(name.size());
+    close = source_.size() - strip(inside, true, false).size();
+    return end_bytes(close, "%}", trims) > 0;
   }
 
   // {% raw %}...{% endraw %}. False if the tag here is another one.
   bool raw() {
-    const auto read_tag = [this](size_t place, std::string_view name) {
-      size_t i = place + 2;
-      if (i < source_.size() && (source_[i] == '-' || source_[i] == '+')) ++i;
-      std::string_view inside = strip(source_.substr(i), true, false);
-      if (!inside.starts_with(name)) return std::string_view::npos;
-      inside = strip(inside.substr(name.size()), true, false);
-      const bool ends = inside.starts_with("%}") || inside.starts_with("-%}") ||
-                        (name == "endraw" && inside.starts_with("+%}"));
-      return ends ? source_.size() - inside.size() : std::string_view::npos;
-    };
-    const size_t begin = read_tag(at_, "raw");
-    if (begin == std::string_view::npos) return false;
-    advance(begin - at_);
-    tag_end("%}", false);
-    for (size_t tag = at_; (tag = source_.find("{%", tag)) != std::string_view::npos; ++tag) {
-      const size_t close = read_tag(tag, "endraw");
-      if (close == std::string_view::npos) continue;
-      const char sign = source_[tag + 2];
-      text_before(tag, sign, false);
-      advance(close - at_);
-      tag_end("%}", true);
-      return true;
+    size_t close = 0;
+    if (!is_tag(at_, "raw", false, close)) return false;
+    advance(close - at_);
+    pass_end("%}", false);
+    size_t tag = source_.find("{%", at_);
+    while (tag < source_.size() && !is_tag(tag, "endraw", true, close)) {
+      tag = source_.find("{%", tag + 1);
     }
-    error_ = "{% raw %} has no end; {% endraw %} is missing";
+    if (tag < source_.size()) {
+      text_before(tag, true);
+      advance(close - at_);
+      pass_end("%}", true);
+    } else {
+      fail("{% raw %} has no end; {% endraw %} is missing");
+    }
     return true;
   }
 
   // The tokens inside of {% %} or {{ }}.
   void tag_tokens(bool block) {
-    std::string open;  // the closing brackets that are to come
-    while (error_.empty()) {
+    const std::string_view close = block ? "%}" : "}}";
+    size_t open = 0;  // brackets
+    while (!failed_) {
       skip_space();
-      if (at_ >= source_.size()) {
-        error_ = concat("the template ends inside of a tag; ", block ? "%}" : "}}", " is missing");
-        return;
-      }
-      if (open.empty()) {
-        const size_t start = at_;
-        const uint32_t line = line_;
-        if (block && tag_end("%}", true)) {
-          tokens_.list.push_back({block_end, line, source_.substr(start, 2)});
-          return;
-        }
-        if (!block && (at("}}") || at("-}}"))) {
-          push(variable_end, "}}");
-          tag_end("}}", false);
-          return;
-        }
-      }
-      const char c = source_[at_];
-      if (is_digit(c)) {
+      const char c = look(at_);
+      if (at_ == source_.size()) {
+        fail("the template ends inside of a tag; ", close, " is missing");
+      } else if (open == 0 && end_bytes(at_, close, block) > 0) {
+        push(block ? block_end : variable_end, close);
+        return pass_end(close, block);
+      } else if (is_digit(c)) {
         digits();
       } else if (begins_name(c)) {
-        size_t n = 1;
-        while (at_ + n < source_.size() &&
-               (begins_name(source_[at_ + n]) || is_digit(source_[at_ + n]))) {
-          ++n;
-        }
-        push(name, source_.substr(at_, n));
-        advance(n);
+        size_t stop = at_ + 1;
+        while (begins_name(look(stop)) || is_digit(look(stop))) ++stop;
+        take(name, stop - at_);
       } else if (c == '"' || c == '\'') {
         quoted(c);
       } else {
@@ -204,145 +192,107 @@ class Lexer {
     }
   }
 
-  void operator_sign(std::string& open) {
-    for (const Operator& candidate : kOperators) {
-      const std::string_view text = candidate.text;
-      if (!at(text)) continue;
-      const char c = text[0];
-      if (c == '(' || c == '[' || c == '{') open.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');
-      if (c == ')' || c == ']' || c == '}') {
-        if (open.empty() || open.back() != c) {
-          error_ = concat("unexpected '", text, "'");
-          return;
-        }
-        open.pop_back();
-      }
-      push(candidate.type, source_.substr(at_, text.size()));
-      advance(text.size());
+  void operator_sign(size_t& open) {
+    for (const auto& [sign, type] : kOperators) {
+      if (!rest().starts_with(sign)) continue;
+      // The parser finds brackets that don't match.
+      if (type >= lparen && type <= lbrace) ++open;
+      if (type >= rparen && type <= rbrace && open > 0) --open;
+      take(type, std::string_view(sign).size());
       return;
     }
-    error_ = concat("unexpected character '", printable(rest().substr(0, char_bytes(rest()))), "'");
-  }
-
-  size_t digits_end(size_t i) const {
-    while (i < source_.size() && is_digit(source_[i])) ++i;
-    return i;
+    fail("unexpected character '", rest().substr(0, char_bytes(rest())), "'");
   }
 
   void digits() {
-    const bool after_dot = at_ > 0 && source_[at_ - 1] == '.';
-    const size_t whole = digits_end(at_);
-    size_t stop = whole;
-    const auto digit_at = [this](size_t i) { return i < source_.size() && is_digit(source_[i]); };
-    if (!after_dot) {
-      if (stop < source_.size() && source_[stop] == '.' && digit_at(stop + 1))
-        stop = digits_end(stop + 1);
-      if (stop < source_.size() && (source_[stop] | 32) == 'e') {
-        const bool sign =
-            stop + 1 < source_.size() && (source_[stop + 1] == '+' || source_[stop + 1] == '-');
-        const size_t exponent = stop + (sign ? 2 : 1);
-        if (digit_at(exponent)) stop = digits_end(exponent);
-      }
+    size_t stop = at_;
+    const auto pass = [&](size_t from) {
+      if (is_digit(look(from))) stop = from;
+      while (is_digit(look(stop))) ++stop;
+    };
+    pass(at_);
+    const size_t whole = stop;
+    if (look(at_ - 1) != '.') {  // else it is the index in list.0
+      if (look(stop) == '.') pass(stop + 1);
+      if ((look(stop) | 32) == 'e') pass(past_sign(stop + 1));
     }
     const std::string_view written = source_.substr(at_, stop - at_);
     if (stop != whole) {
-      push(number, {}).number = parse_float(written).value_or(0);
+      take(number, written.size()).value = Value::number(parse_float(written).value_or(0));
     } else if (const auto value = parse_int(written)) {
-      push(integer, {}).integer = *value;
+      take(integer, written.size()).value = Value::integer(*value);
     } else {
-      error_ = concat("the number ", printable(written, 40), " does not fit into 64 bits");
-      return;
+      fail("the number ", written, " does not fit into 64 bits");
     }
-    advance(written.size());
   }
 
   void quoted(char quote) {
     size_t stop = at_ + 1;
-    bool escapes = false;
-    while (stop < source_.size() && source_[stop] != quote) {
-      if (source_[stop] == '\\') {
-        escapes = true;
-        ++stop;
-      }
-      ++stop;
+    for (; stop < source_.size() && source_[stop] != quote; ++stop) {
+      if (source_[stop] == '\\') ++stop;
     }
     if (stop >= source_.size()) {
-      error_ = concat("a text has no end; ", std::string_view(&quote, 1), " is missing");
-      return;
+      return fail("a text has no end; ", source_.substr(at_, 1), " is missing");
     }
-    std::string_view content = source_.substr(at_ + 1, stop - at_ - 1);
-    if (escapes) {
-      tokens_.texts.push_back(std::make_unique<std::string>(unescape(content)));
-      content = *tokens_.texts.back();
-    }
-    push(text, content);
-    advance(stop + 1 - at_);
-  }
-
-  // Reads up to `most` digits of a base. False if there are fewer than `least`.
-  static bool read_code(std::string_view& text, size_t least, size_t most, int base,
-                        uint32_t& code) {
-    size_t n = 0;
-    code = 0;
-    for (; n < most && n < text.size(); ++n) {
-      const char c = text[n];
-      const int digit = is_digit(c)                          ? c - '0'
-                        : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                             : 99;
-      if (digit >= base) break;
-      code = code * static_cast<uint32_t>(base) + static_cast<uint32_t>(digit);
-    }
-    text.remove_prefix(n);
-    return n >= least;
+    const std::string_view content = source_.substr(at_ + 1, stop - at_ - 1);
+    take(text, content.size() + 2).value = Value::text(unescape(content));
   }
 
   // Python's escapes. Half of a surrogate pair becomes U+FFFD, because our texts are UTF-8.
   std::string unescape(std::string_view content) {
+    constexpr std::string_view kNames = "abfnrtv\\'\"";
+    constexpr std::string_view kMeant = "\a\b\f\n\r\t\v\\'\"";
     std::string out;
-    while (!content.empty()) {
-      const char c = content[0];
-      content.remove_prefix(1);
-      if (c != '\\' || content.empty()) {
-        out += c;
-        continue;
-      }
-      const char escaped = content[0];
-      constexpr std::string_view kNames = "abfnrtv\\'\"";
-      constexpr std::string_view kMeant = "\a\b\f\n\r\t\v\\'\"";
-      uint32_t code = 0;
-      if (const size_t place = kNames.find(escaped); place != std::string_view::npos) {
+    for (;;) {
+      const size_t plain = std::min(content.find('\\'), content.size());
+      out += content.substr(0, plain);
+      content.remove_prefix(plain);
+      if (content.empty()) return out;
+      const char escaped = content[1];  // a text doesn't end with a single backslash
+      content.remove_prefix(2);
+      const size_t n = escaped == 'x' ? 2 : escaped == 'u' ? 4 : escaped == 'U' ? 8 : 0;
+      if (const size_t place = kNames.find(escaped); place < kNames.size()) {
         out += kMeant[place];
-        content.remove_prefix(1);
-      } else if (escaped == '\n') {
-        content.remove_prefix(1);
       } else if (escaped >= '0' && escaped <= '7') {
-        read_code(content, 1, 3, 8, code);
+        uint32_t code = static_cast<uint32_t>(escaped - '0');
+        read_code(content, 2, 8, code);
         utf8_append(out, code);
-      } else if (escaped == 'x' || escaped == 'u' || escaped == 'U') {
-        const size_t n = escaped == 'x' ? 2 : escaped == 'u' ? 4 : 8;
-        content.remove_prefix(1);
-        if (!read_code(content, n, n, 16, code) || code > 0x10ffff) {
-          error_ = "a text has an escape that is cut short or too large";
-          return out;
+      } else if (n > 0) {
+        uint32_t code = 0;
+        if (read_code(content, n, 16, code) < n || code > 0x10ffff) {
+          fail("a text has an escape that is cut short or too large");
         }
         utf8_append(out, code >= 0xd800 && code < 0xe000 ? 0xfffd : code);
       } else if (escaped == 'N') {
-        error_ = "characters by name (\\N{...}) are not supported";
-        return out;
-      } else {
+        fail("characters by name (\\N{...}) aren't supported here");
+      } else if (escaped != '\n') {
         out += '\\';
+        out += escaped;
       }
     }
-    return out;
+  }
+
+  // Reads up to `most` digits of a base. Returns how many there are.
+  static size_t read_code(std::string_view& text, size_t most, uint32_t base, uint32_t& code) {
+    constexpr std::string_view kDigits = "0123456789abcdefABCDEF";
+    size_t n = 0;
+    for (; n < most && n < text.size(); ++n) {
+      const size_t place = kDigits.find(text[n]);
+      const size_t digit = place < 16 ? place : place - 6;
+      if (digit >= base) break;
+      code = code * base + static_cast<uint32_t>(digit);
+    }
+    text.remove_prefix(n);
+    return n;
   }
 
   std::string_view source_;
-  size_t max_tokens_;
   size_t at_ = 0;
   uint32_t line_ = 1;
   bool line_starts_ = true;  // whether what was read last ends with a newline
-  Tokens tokens_;
-  std::string error_;
+  Vector<Lexeme> tokens_{nullptr};
+  bool failed_ = false;
+  Error error_;
 };
 
 }  // namespace
@@ -361,13 +311,12 @@ std::string normalized_source(std::string_view source) {
   return utf8_sanitize(out);
 }
 
-Result<Tokens> read_tokens(std::string_view source, size_t max_tokens) {
-  return Lexer(source, max_tokens).run();
-}
+Result<Vector<Lexeme>> read_tokens(std::string_view source) { return Lexer(source).run(); }
 
-Error template_error(uint32_t line, std::string_view message) {
-  return {Code::invalid_argument,
-          concat("line ", line, " of the template: ", printable(message, 2000))};
+Error template_error(uint32_t line, std::string_view message, std::string_view found,
+                     const char* after) {
+  return {Code::invalid_argument, concat("line ", line, " of the template: ",
+                                         printable(message, 2000), printable(found, 40), after)};
 }
 
 }  // namespace sluice::jinja

@@ -4,12 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
-#include "jinja/vector.h"
+#include "jinja/value.h"
 
 namespace sluice::jinja {
 
@@ -27,31 +26,30 @@ enum class LexemeType : uint8_t {
   add, sub, mul, div, floordiv, mod, pow, tilde,
   eq, ne, lt, le, gt, ge,
   assign, dot, comma, colon, pipe, semicolon,
-  lparen, rparen, lbracket, rbracket, lbrace, rbrace,
+  lparen, lbracket, lbrace, rparen, rbracket, rbrace,
   // clang-format on
   end,
 };
 
 struct Lexeme {
-  LexemeType type = LexemeType::end;
-  uint32_t line = 1;
-  std::string_view text;  // data, a name, the content of a text, an operator as it is written
-  int64_t integer = 0;
-  double number = 0;
+  LexemeType type;
+  uint32_t line;
+  std::string_view text;  // as it is written
+  Value value;            // of data, texts and numbers
 };
+
+template <>
+inline constexpr bool kMovesAsBytes<Lexeme> = true;
 
 // The template's text with newlines as jinja2 reads them.
 std::string normalized_source(std::string_view source);
 
-struct Tokens {
-  Vector<Lexeme> list{nullptr};                         // ends with LexemeType::end
-  Vector<std::unique_ptr<std::string>> texts{nullptr};  // of literals with escapes
-};
+// The tokens, the last of which is LexemeType::end. They refer to `source`, which comes from
+// normalized_source().
+Result<Vector<Lexeme>> read_tokens(std::string_view source);
 
-// The tokens refer to `source`, which comes from normalized_source().
-Result<Tokens> read_tokens(std::string_view source, size_t max_tokens);
-
-// "line 7 of the template: ..."
-Error template_error(uint32_t line, std::string_view message);
+// "line 7 of the template: ...". What is found in the template stands behind the message.
+Error template_error(uint32_t line, std::string_view message, std::string_view found = {},
+                     const char* after = "");
 
 }  // namespace sluice::jinja

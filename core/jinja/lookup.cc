@@ -35,8 +35,7 @@ Value macro_member(Interpreter& run, const Macro& macro, std::string_view name) 
   }
   if (name != "arguments") return {};
   List names = run.new_list();
-  for (const Parameter& parameter : stmt.parameters)
-    names.push_back(run.program.names[parameter.name]);
+  for (const Named& parameter : stmt.parameters) names.push_back(run.program.names[parameter.name]);
   return run.tuple(std::move(names));
 }
 

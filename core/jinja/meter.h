@@ -18,28 +18,18 @@ class Meter {
       : max_work_(max_work), max_memory_(max_memory), stopped_(std::move(stopped)) {}
 
   // A unit takes about 10 ns.
-  void work(uint64_t units) {
-    if (__builtin_add_overflow(work_, units, &work_)) work_ = UINT64_MAX;
-    if (work_ >= next_look_) look();
-  }
+  void work(uint64_t units);
   // Bytes that are copied, compared or searched for one of them.
   void pass(size_t bytes) { work(1 + bytes / 16); }
   // Bytes that are read character by character.
   void scan(size_t bytes) { work(1 + bytes / 2); }
 
   // Memory that is allocated. What exceeds the budget ends the work.
-  void take(size_t bytes) {
-    memory_ += bytes;
-    if (memory_ > max_memory_ && end_ == End::none) end_ = End::memory;
-  }
+  void take(size_t bytes);
   void give_back(size_t bytes) { memory_ -= bytes; }
   // Whether so much more would be within the budget; else the work ends. Ask before an allocation
   // whose size the template or its input chooses.
-  bool has_room(uint64_t bytes) {
-    if (memory_ <= max_memory_ && bytes <= max_memory_ - memory_) return !spent();
-    if (end_ == End::none) end_ = End::memory;
-    return false;
-  }
+  bool has_room(uint64_t bytes);
 
   enum class End : uint8_t { none, work, memory, stopped };
   End end() const { return end_; }
@@ -50,16 +40,6 @@ class Meter {
 
  private:
   static constexpr uint64_t kBetweenLooks = 1 << 13;
-
-  void look() {
-    next_look_ = work_ > UINT64_MAX - kBetweenLooks ? UINT64_MAX : work_ + kBetweenLooks;
-    if (end_ != End::none) return;
-    if (work_ > max_work_) {
-      end_ = End::work;
-    } else if (stopped_ && stopped_()) {
-      end_ = End::stopped;
-    }
-  }
 
   uint64_t work_ = 0;
   uint64_t next_look_ = kBetweenLooks;

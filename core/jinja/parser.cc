@@ -1,8 +1,5 @@
-#include "jinja/parser.h"
-
-#include <algorithm>
-#include <initializer_list>
-#include <utility>
+// Makes a template's syntax tree.
+#include <tuple>
 
 #include "jinja/expression_parser.h"
 
@@ -11,262 +8,189 @@ namespace {
 
 using enum LexemeType;
 
+struct Tag {
+  const char* name;
+  Stmt::Type type;
+  const char* end;  // null: the tag has no body
+};
+constexpr Tag kTags[] = {
+    {"if", Stmt::Type::branch, "endif"},
+    {"for", Stmt::Type::loop, "endfor"},
+    {"set", Stmt::Type::set, "endset"},
+    {"macro", Stmt::Type::macro, "endmacro"},
+    {"call", Stmt::Type::call_block, "endcall"},
+    {"filter", Stmt::Type::filter_block, "endfilter"},
+    {"with", Stmt::Type::with, "endwith"},
+    // Marks what a model has written, for training.
+    {"generation", Stmt::Type::scope, "endgeneration"},
+    {"break", Stmt::Type::leave_loop, nullptr},
+    {"continue", Stmt::Type::next_round, nullptr},
+};
+
 class Parser : public ExpressionParser {
  public:
   using ExpressionParser::ExpressionParser;
 
   Result<std::shared_ptr<const Program>> run() {
-    meter_.scan(tokens_.size());
     program_->loop = symbol("loop");
     program_->caller = symbol("caller");
-    program_->kwargs = symbol("kwargs");
-    program_->varargs = symbol("varargs");
-    program_->body = parse_body({});
+    program_->body = parse_body(nullptr, false);
     program_->work = meter_.used_work();
-    if (failed_) return std::unexpected(template_error(error_line_, error_));
+    if (failed_) return std::unexpected(std::move(error_));
     return program_;
   }
 
  private:
-  // Up to a tag whose name is one of `ends`; that name is then the current token.
-  Body parse_body(std::initializer_list<std::string_view> ends) {
-    const Level level(*this);
+  // Up to the tag that ends the body of `tag`, or that divides it: its name is then the current
+  // token. No tag: to the end of the template.
+  Body parse_body(const Tag* tag, bool divided) {
+    enter();
     Body body(nullptr);
     Stmt* output = nullptr;
-    while (!failed_ && !is(end)) {
+    for (;;) {
       const uint32_t line = current().line;
-      if (is(block_begin)) {
+      if (is(end)) {
+        if (tag != nullptr) fail("{% ", tag->end, " %} is missing");
+        break;
+      }
+      if (skip_if(block_begin)) {
+        if (tag != nullptr && ends(*tag, divided)) break;
         output = nullptr;
-        next();
-        for (const std::string_view word : ends) {
-          if (is_word(word)) return body;
-        }
-        if (const Stmt* stmt = parse_statement()) body.push_back(stmt);
+        if (const Stmt* stmt = parse_statement(line)) body.push_back(stmt);
         expect(block_end, "the end of the tag");
         continue;
       }
       if (output == nullptr) body.push_back(output = make(Stmt::Type::output, line));
       if (is(data)) {
-        output->exprs.push_back(constant(Value::text(std::string(current().text)), line));
+        output->exprs.push_back(constant(current().value, line));
         next();
       } else {
         next();
-        output->exprs.push_back(parse_tuple());
+        output->exprs.push_back(parse_tuple(Items::any));
         expect(variable_end, "}}");
       }
     }
-    if (ends.size() != 0) fail(concat("{% ", *(ends.end() - 1), " %} is missing"));
+    --level_;
     return body;
   }
-
-  // The body of a tag: from the end of this tag to the one of `ends`.
-  Body parse_inside(std::initializer_list<std::string_view> ends) {
-    skip_if(colon);
-    expect(block_end, "the end of the tag");
-    return parse_body(ends);
-  }
-  Body parse_block(std::string_view end_word) {
-    Body body = parse_inside({end_word});
-    next();
-    return body;
+  bool ends(const Tag& tag, bool divided) const {
+    return is_word(tag.end) || (divided && is_word("else")) ||
+           (divided && tag.type == Stmt::Type::branch && is_word("elif"));
   }
 
-  const Stmt* parse_statement() {
-    if (!is(name)) {
-      fail(concat("expected the name of a tag, found ", found()));
+  const Stmt* parse_statement(uint32_t line) {
+    const Tag* const tag =
+        std::ranges::find_if(kTags, [&](const Tag& t) { return is_word(t.name); });
+    if (tag == std::end(kTags)) {
+      fail("the tag '", current().text, "' isn't supported here");
       return nullptr;
     }
-    const std::string_view word = current().text;
-    const uint32_t line = current().line;
+    const auto outer = std::pair(loops_, macro_);
+    Stmt* const stmt = make(tag->type, line);
     next();
-    if (word == "if") return parse_if(line);
-    if (word == "for") return parse_for(line);
-    if (word == "set") return parse_set(line);
-    if (word == "macro") return parse_macro(line);
-    if (word == "call") return parse_call_block(line);
-    if (word == "filter") return parse_filter_block(line);
-    if (word == "with") return parse_with(line);
-    if (word == "block") return parse_named_block(line);
-    if (word == "print") return parse_print(line);
-    if (word == "generation" || word == "autoescape") return parse_plain_block(word, line);
-    if (word == "break" || word == "continue") {
-      if (loops_ == 0) fail(concat("'", word, "' is outside of a loop"));
-      return make(word == "break" ? Stmt::Type::leave_loop : Stmt::Type::next_round, line);
-    }
-    --at_;
-    if (word == "include" || word == "import" || word == "from" || word == "extends") {
-      fail(concat("the tag '", word, "' is not supported: there are no other templates"));
-    } else {
-      fail(concat("unknown tag '", printable(word, 40), "'"));
-    }
-    return nullptr;
-  }
-
-  const Stmt* parse_if(uint32_t line) {
-    Stmt* stmt = make(Stmt::Type::branch, line);
+    parse_head(*stmt);
+    // A set with a value has no body.
+    if (tag->end == nullptr || stmt->type == Stmt::Type::set) return stmt;
+    bool divided = stmt->type == Stmt::Type::branch || stmt->type == Stmt::Type::loop;
     for (;;) {
-      stmt->exprs.push_back(parse_tuple(false));
-      stmt->bodies.push_back(parse_inside({"elif", "else", "endif"}));
-      if (skip_word("elif")) continue;
-      if (skip_word("else")) {
-        stmt->exprs.push_back(nullptr);
-        stmt->bodies.push_back(parse_block("endif"));
+      skip_if(colon);
+      expect(block_end, "the end of the tag");
+      stmt->bodies.push_back(parse_body(tag, divided));
+      std::tie(loops_, macro_) = outer;
+      if (skip_word("elif")) {
+        stmt->exprs.push_back(parse_tuple(Items::plain));
+      } else if (divided && skip_word("else")) {
+        divided = false;
       } else {
-        next();
+        break;
       }
-      return stmt;
     }
-  }
-
-  const Stmt* parse_for(uint32_t line) {
-    Stmt* stmt = make(Stmt::Type::loop, line);
-    stmt->target = parse_target(false, "in");
-    if (assigns(stmt->target, program_->loop)) fail("a loop can't have 'loop' as its variable");
-    if (!skip_word("in")) fail(concat("expected 'in', found ", found()));
-    stmt->value = parse_tuple(false, "recursive");
-    if (skip_word("if")) stmt->test = parse_expression();
-    stmt->recursive = skip_word("recursive");
-    ++loops_;
-    stmt->body = parse_inside({"else", "endfor"});
-    --loops_;
-    if (skip_word("else")) {
-      stmt->other = parse_block("endfor");
-    } else {
-      next();
+    next();
+    if (stmt->takes_caller) {
+      if (macro_ != nullptr) macro_->takes_caller = true;
+      for (const Named& parameter : stmt->parameters) {
+        if (parameter.name == program_->caller && parameter.value == nullptr)
+          fail("the parameter 'caller' needs a default");
+      }
     }
     return stmt;
   }
 
-  static bool assigns(const Expr* target, Symbol symbol) {
-    if (target->type == Expr::Type::name) return target->symbol == symbol;
-    return target->type == Expr::Type::tuple &&
-           std::any_of(target->operands.begin(), target->operands.end(),
-                       [symbol](const Expr* part) { return assigns(part, symbol); });
-  }
-
-  const Stmt* parse_set(uint32_t line) {
-    Stmt* stmt = make(Stmt::Type::set, line);
-    stmt->target = parse_target(true);
-    if (skip_if(assign)) {
-      stmt->value = parse_tuple();
-      return stmt;
+  // What a tag has behind its name.
+  void parse_head(Stmt& stmt) {
+    switch (stmt.type) {
+      case Stmt::Type::branch:
+        stmt.exprs.push_back(parse_tuple(Items::plain));
+        break;
+      case Stmt::Type::loop:
+        stmt.target = parse_target(Items::loop_targets);
+        if (!skip_word("in")) expected("'in'");
+        stmt.value = parse_tuple(Items::plain);
+        if (skip_word("if")) stmt.test = parse_expression();
+        if (is_word("recursive")) fail("recursive loops aren't supported here");
+        ++loops_;
+        break;
+      case Stmt::Type::set:
+        stmt.target = parse_target(Items::set_targets);
+        if (skip_if(assign)) {
+          stmt.value = parse_tuple(Items::any);
+          break;
+        }
+        stmt.type = Stmt::Type::set_block;
+        while (skip_if(pipe)) stmt.value = parse_applied(Expr::Type::filter, stmt.value);
+        break;
+      case Stmt::Type::filter_block:
+        do {
+          stmt.value = parse_applied(Expr::Type::filter, stmt.value);
+        } while (skip_if(pipe));
+        break;
+      case Stmt::Type::with:
+        while (!is(block_end) && !failed_) {
+          stmt.exprs.push_back(parse_target(Items::with_targets));
+          expect(assign, "'='");
+          stmt.exprs.push_back(parse_expression());
+          if (!skip_if(comma)) break;
+        }
+        break;
+      case Stmt::Type::macro:
+        stmt.symbol = expect_name();
+        parse_signature(stmt);
+        begin_macro(&stmt);
+        break;
+      case Stmt::Type::call_block:
+        if (is(lparen)) parse_signature(stmt);
+        stmt.value = parse_expression();
+        if (stmt.value->type != Expr::Type::call) fail("a call block needs a call");
+        begin_macro(&stmt);
+        break;
+      case Stmt::Type::scope:
+        begin_macro(macro_);  // a break can't leave it
+        break;
+      default:  // break and continue
+        if (loops_ == 0) fail("'break' or 'continue' is outside of a loop");
     }
-    stmt->type = Stmt::Type::set_block;
-    if (is(pipe)) stmt->value = parse_filters(nullptr);
-    stmt->body = parse_block("endset");
-    return stmt;
   }
 
-  const Stmt* parse_with(uint32_t line) {
-    Stmt* stmt = make(Stmt::Type::with, line);
-    while (!is(block_end) && !failed_) {
-      if (!stmt->targets.empty()) expect(comma, "','");
-      stmt->targets.push_back(parse_target(false));
-      expect(assign, "'='");
-      stmt->exprs.push_back(parse_expression());
-    }
-    stmt->body = parse_block("endwith");
-    return stmt;
+  // The loops around a macro are not its own.
+  void begin_macro(Stmt* macro) {
+    loops_ = 0;
+    macro_ = macro;
   }
 
-  void parse_signature(Stmt* stmt) {
+  void parse_signature(Stmt& stmt) {
     expect(lparen, "'('");
     while (!is(rparen) && !failed_) {
-      if (!stmt->parameters.empty()) expect(comma, "','");
-      Parameter parameter{expect_name(), nullptr};
-      if (skip_if(assign)) {
-        parameter.fallback = parse_expression();
-      } else if (!stmt->parameters.empty() && stmt->parameters.back().fallback != nullptr) {
+      const Symbol parameter = expect_name();
+      const Expr* const fallback = skip_if(assign) ? parse_expression() : nullptr;
+      if (fallback == nullptr && !stmt.parameters.empty() &&
+          stmt.parameters.back().value != nullptr)
         fail("a parameter without a default follows one with a default");
-      }
-      if (stmt->parameters.size() == kMostParameters) fail("a macro has too many parameters");
-      for (const Parameter& other : stmt->parameters) {
-        if (other.name == parameter.name) fail("a parameter has the same name as another");
-      }
-      stmt->parameters.push_back(parameter);
+      add_named(stmt.parameters, parameter, fallback);
+      if (!skip_if(comma)) break;
     }
     expect(rparen, "')'");
   }
 
-  // The body of a macro or of what acts as one: loops around it are not its own.
-  void parse_macro_body(Stmt* stmt, std::string_view end_word) {
-    const size_t outer_loops = std::exchange(loops_, 0);
-    macros_.push_back(stmt);
-    stmt->body = parse_block(end_word);
-    macros_.pop_back();
-    loops_ = outer_loops;
-    for (const Parameter& parameter : stmt->parameters) {
-      if (parameter.name == program_->kwargs) stmt->takes_kwargs = false;
-      if (parameter.name == program_->varargs) stmt->takes_varargs = false;
-      if (parameter.name == program_->caller && stmt->takes_caller && !parameter.fallback) {
-        fail("the parameter 'caller' needs a default");
-      }
-    }
-  }
-
-  const Stmt* parse_macro(uint32_t line) {
-    Stmt* stmt = make(Stmt::Type::macro, line);
-    stmt->symbol = expect_name();
-    parse_signature(stmt);
-    parse_macro_body(stmt, "endmacro");
-    return stmt;
-  }
-
-  const Stmt* parse_call_block(uint32_t line) {
-    Stmt* stmt = make(Stmt::Type::call_block, line);
-    if (is(lparen)) parse_signature(stmt);
-    stmt->value = parse_expression();
-    if (stmt->value->type != Expr::Type::call) fail("a call block needs a call");
-    parse_macro_body(stmt, "endcall");
-    return stmt;
-  }
-
-  const Stmt* parse_filter_block(uint32_t line) {
-    Stmt* stmt = make(Stmt::Type::filter_block, line);
-    stmt->value = parse_filters(nullptr, true);
-    stmt->body = parse_block("endfilter");
-    return stmt;
-  }
-
-  // A block that no other template can replace is shown where it is.
-  const Stmt* parse_named_block(uint32_t line) {
-    Stmt* stmt = make(Stmt::Type::scope, line);
-    stmt->symbol = expect_name();
-    stmt->in_root = !skip_word("scoped");
-    const std::string_view block_name = name_of(stmt->symbol);
-    const size_t outer_loops = std::exchange(loops_, 0);
-    stmt->body = parse_inside({"endblock"});
-    loops_ = outer_loops;
-    next();
-    skip_word(block_name);
-    return stmt;
-  }
-
-  // {% generation %} marks what a model has written, for training. A break can't leave it.
-  const Stmt* parse_plain_block(std::string_view word, uint32_t line) {
-    Stmt* stmt = make(Stmt::Type::scope, line);
-    if (word == "generation") {
-      parse_macro_body(stmt, "endgeneration");
-      return stmt;
-    }
-    const Expr* on = parse_expression();
-    if (on->type != Expr::Type::constant || is_true(on->value)) {
-      fail("autoescape is not supported: chat templates write plain text");
-    }
-    stmt->body = parse_block("endautoescape");
-    return stmt;
-  }
-
-  const Stmt* parse_print(uint32_t line) {
-    Stmt* stmt = make(Stmt::Type::output, line);
-    while (!is(block_end) && !failed_) {
-      if (!stmt->exprs.empty()) expect(comma, "','");
-      stmt->exprs.push_back(parse_expression());
-    }
-    return stmt;
-  }
-
-  static constexpr size_t kMostParameters = 1000;
   size_t loops_ = 0;  // around the current place, within the macro
 };
 
@@ -279,7 +203,7 @@ Result<std::shared_ptr<const Program>> parse_program(std::string_view source,
                         " bytes; at most ", limits.max_source_bytes, " are taken");
   }
   const std::string normalized = normalized_source(source);
-  SLUICE_ASSIGN(const Tokens tokens, read_tokens(normalized, limits.max_source_bytes));
+  SLUICE_ASSIGN(const Vector<Lexeme> tokens, read_tokens(normalized));
   return Parser(tokens, limits).run();
 }
 

@@ -61,7 +61,7 @@ void Interpreter::run_output(const Stmt& stmt, Scope* scope) {
 
 Interpreter::Flow Interpreter::run_branch(const Stmt& stmt, Scope* scope) {
   for (size_t i = 0; i < stmt.bodies.size(); ++i) {
-    if (stmt.exprs[i] != nullptr) {
+    if (i < stmt.exprs.size()) {
       const Value test = eval(*stmt.exprs[i], scope);
       if (test.is_missing()) return Flow::on;
       if (!is_true(test)) continue;
@@ -86,14 +86,14 @@ Interpreter::Flow Interpreter::run_loop(const Stmt& stmt, Scope* scope) {
     auto& inner = names.as<Scope>();
     set(program.loop, holder, &inner);
     assign(*stmt.target, item, &inner);
-    const Flow flow = failed_ ? Flow::on : run_body(stmt.body, &inner);
+    const Flow flow = failed_ ? Flow::on : run_body(stmt.bodies[0], &inner);
     if (flow == Flow::leave) break;
     completed |= flow == Flow::on;
   }
   loop.at = source.items().size();  // it may live on, but tests no more
-  if (completed || stmt.other.empty() || !ok()) return Flow::on;
+  if (completed || stmt.bodies.size() < 2 || !ok()) return Flow::on;
   const Value inner = new_scope(scope);
-  return run_body(stmt.other, &inner.as<Scope>());
+  return run_body(stmt.bodies[1], &inner.as<Scope>());
 }
 
 Value Interpreter::text_of_body(const Body& body, Scope* scope, Flow& flow) {
@@ -108,7 +108,7 @@ Value Interpreter::text_of_body(const Body& body, Scope* scope, Flow& flow) {
 Interpreter::Flow Interpreter::run_captured(const Stmt& stmt, Scope* scope) {
   const Value inner = new_scope(scope);
   Flow flow = Flow::on;
-  Value result = text_of_body(stmt.body, &inner.as<Scope>(), flow);
+  Value result = text_of_body(stmt.bodies[0], &inner.as<Scope>(), flow);
   if (!result.is_missing() && stmt.value != nullptr) {
     result = eval_filter(*stmt.value, &inner.as<Scope>(), &result);
   }
@@ -123,11 +123,11 @@ Interpreter::Flow Interpreter::run_captured(const Stmt& stmt, Scope* scope) {
 
 Interpreter::Flow Interpreter::run_with(const Stmt& stmt, Scope* scope) {
   const Value inner = new_scope(scope);
-  for (size_t i = 0; i < stmt.targets.size() && ok(); ++i) {
-    const Value value = eval(*stmt.exprs[i], scope);
-    if (!value.is_missing()) assign(*stmt.targets[i], value, &inner.as<Scope>());
+  for (size_t i = 0; i < stmt.exprs.size() && ok(); i += 2) {
+    const Value value = eval(*stmt.exprs[i + 1], scope);
+    if (!value.is_missing()) assign(*stmt.exprs[i], value, &inner.as<Scope>());
   }
-  return ok() ? run_body(stmt.body, &inner.as<Scope>()) : Flow::on;
+  return ok() ? run_body(stmt.bodies[0], &inner.as<Scope>()) : Flow::on;
 }
 
 void Interpreter::run_call_block(const Stmt& stmt, Scope* scope) {
@@ -196,13 +196,13 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
   if (caller.is_missing()) caller = undefined("No caller defined");
   if (adds_caller) scope.names.emplace_back(program.caller, std::move(caller));
   for (size_t i = 0; i < n && ok(); ++i) {  // the fallbacks may use the other parameters
-    const Expr* const fallback = stmt.parameters[i].fallback;
+    const Expr* const fallback = stmt.parameters[i].value;
     if (arguments[i].is_missing() && fallback != nullptr) {
       scope.names[i].second = eval(*fallback, &scope);
     }
   }
   Flow flow = Flow::on;
-  return ok() ? text_of_body(stmt.body, &scope, flow) : Value();
+  return ok() ? text_of_body(stmt.bodies[0], &scope, flow) : Value();
 }
 
 // --- the loop variable ---

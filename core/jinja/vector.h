@@ -1,5 +1,5 @@
-// A vector whose memory a Meter counts. It moves its elements as bytes when it grows, so one
-// function serves all types: std::vector's own for each of them took 30 KB of a page's modules.
+// A vector whose memory a Meter counts. It moves its elements as bytes when it grows, so the same
+// functions (meter.cc) serve all types: std::vector's own for each took 30 KB of a page's modules.
 #pragma once  // face
 
 #include <cstddef>
@@ -28,7 +28,9 @@ class VectorMemory {
 
  protected:
   explicit VectorMemory(Meter* meter) : meter_(meter) {}
-  void grow(size_t least, size_t element_bytes);
+  void reserve(size_t n, size_t element_bytes);
+  // Memory for one more element at the end.
+  void* add(size_t element_bytes);
   void free(size_t element_bytes);
   void swap(VectorMemory& other);
 
@@ -48,20 +50,11 @@ class Vector : public VectorMemory {
     while (size_ < n) push_back(value);
   }
   Vector(std::initializer_list<T> items, Meter* meter) : VectorMemory(meter) {
-    reserve(items.size());
-    for (const T& item : items) push_back(item);
+    append(items.begin(), items.size());
   }
-  Vector(const Vector& other) : VectorMemory(other.meter_) {
-    reserve(other.size_);
-    for (const T& item : other) push_back(item);
-  }
+  Vector(const Vector& other) : VectorMemory(other.meter_) { append(other.begin(), other.size_); }
   Vector(Vector&& other) noexcept : VectorMemory(other.meter_) { swap(other); }
-  Vector& operator=(const Vector& other) {
-    Vector copy(other);
-    swap(copy);
-    return *this;
-  }
-  Vector& operator=(Vector&& other) noexcept {
+  Vector& operator=(Vector other) noexcept {
     swap(other);
     return *this;
   }
@@ -80,15 +73,9 @@ class Vector : public VectorMemory {
   T& back() { return begin()[size_ - 1]; }
   const T& back() const { return begin()[size_ - 1]; }
 
-  void reserve(size_t n) {
-    if (n > capacity_) grow(n, sizeof(T));
-  }
+  void reserve(size_t n) { VectorMemory::reserve(n, sizeof(T)); }
   // Takes its element by value: it may be one of this vector.
-  void push_back(T item) {
-    if (size_ == capacity_) grow(size_ + 1, sizeof(T));
-    new (begin() + size_) T(std::move(item));
-    ++size_;
-  }
+  void push_back(T item) { new (add(sizeof(T))) T(std::move(item)); }
   template <typename... Args>
   void emplace_back(Args&&... args) {
     push_back(T(std::forward<Args>(args)...));
@@ -109,6 +96,12 @@ class Vector : public VectorMemory {
     for (auto at = static_cast<size_t>(item - begin()); at + 1 < size_; ++at)
       begin()[at] = std::move(begin()[at + 1]);
     pop_back();
+  }
+
+ private:
+  void append(const T* from, size_t n) {
+    reserve(n);
+    for (size_t i = 0; i < n; ++i) push_back(from[i]);
   }
 };
 

@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "base/stopwatch.h"
-#include "jinja/parser.h"
 #include "template_truth.h"
 
 namespace {

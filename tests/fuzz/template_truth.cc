@@ -7,7 +7,6 @@
 #include "base/format.h"
 #include "base/utf8.h"
 #include "chat/chat_template.h"
-#include "jinja/parser.h"
 #include "make/byte_vocabulary.h"
 
 namespace sluice {

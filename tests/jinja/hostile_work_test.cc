@@ -15,7 +15,6 @@
 
 #include "chat/json.h"
 #include "jinja/interpreter.h"
-#include "jinja/parser.h"
 #include "support/sanitized.h"
 
 namespace sluice::jinja {
