@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "base/decimal.h"
-#include "jinja/number.h"
 #include "jinja/text.h"
 
 namespace sluice::jinja {
@@ -171,8 +170,8 @@ Value unique_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   return run.iterator(std::move(unique));
 }
 
-// The least item, for -1, or the greatest, for 1.
-Value extreme_filter(Interpreter& run, const Value& self, Arguments& arguments, int wanted) {
+// The least item, for lt, or the greatest, for gt.
+Value extreme_filter(Interpreter& run, const Value& self, Arguments& arguments, LexemeType wanted) {
   List items = run.new_list();
   if (!run.collect(self, items)) return {};
   if (items.empty()) return run.undefined("No aggregated item, sequence was empty.");
@@ -181,7 +180,7 @@ Value extreme_filter(Interpreter& run, const Value& self, Arguments& arguments, 
   for (size_t i = 0; i < items.size(); ++i) {
     Value key = sort_key(run, run.path(items[i], arguments[1]), arguments.yes(0));
     if (!run.ok()) return {};
-    if (i > 0 && run.order(key, best_key) != wanted) continue;
+    if (i > 0 && !run.less(wanted, key, best_key)) continue;
     best = i;
     best_key = std::move(key);
   }
@@ -358,8 +357,8 @@ constexpr Builtin kFilters[] = {
     {"last", last_filter, "", 0},
     {"length", length_filter, "", 0},
     {"list", list_filter, "", 0},
-    {"max", variant<extreme_filter, 1>, "case_sensitive attribute", 0},
-    {"min", variant<extreme_filter, -1>, "case_sensitive attribute", 0},
+    {"max", variant<extreme_filter, LexemeType::gt>, "case_sensitive attribute", 0},
+    {"min", variant<extreme_filter, LexemeType::lt>, "case_sensitive attribute", 0},
     {"reverse", reverse_filter, "", 0},
     {"round", number_of<round_filter>, "precision method", 0},
     {"sort", sort_filter, "reverse case_sensitive attribute", 0},
