@@ -61,6 +61,8 @@ uint32_t upper_of(uint32_t c) {
   for (const auto& [small, large] : kSecond) {
     if (c == small) return large;
   }
+  // Whole words have Georgian's large letters; no single letter begins one.
+  if (c >= 0x10d0 && c <= 0x10ff) return c;
   return upper_case(c);
 }
 
@@ -165,8 +167,7 @@ void write_changed(TextWriter& to, const Text& text,
   while (chars.next() && !meter.spent()) {
     const std::string changed = change(chars.code());
     if (changed.empty()) continue;
-    meter.work(1);
-    to.copy(text, all.substr(done, chars.at() - done));
+    if (chars.at() > done) to.copy(text, all.substr(done, chars.at() - done));
     to.change(changed, text, chars.at());
     done = chars.end();
   }
