@@ -53,13 +53,9 @@ Value numbers(Interpreter& run, LexemeType op, double a, double b) {
   if (op == LexemeType::sub) return Value::number(a - b);
   if (op == LexemeType::mul) return Value::number(a * b);
   if (op == LexemeType::pow) {
-    if (a == 0 && b < 0) return run.fail("0.0 cannot be raised to a negative power");
     const double result = std::pow(a, b);
-    if (std::isnan(result) && !std::isnan(a) && !std::isnan(b)) {
-      return run.fail("complex numbers are not supported");
-    }
-    if (std::isinf(result) && std::isfinite(a) && std::isfinite(b)) {
-      return run.fail("the result of ** is too large");
+    if (!std::isfinite(result) && std::isfinite(a) && std::isfinite(b)) {
+      return run.fail("the result of ** is too large, or no real number");
     }
     return Value::number(result);
   }

@@ -61,8 +61,6 @@ uint32_t upper_of(uint32_t c) {
   for (const auto& [small, large] : kSecond) {
     if (c == small) return large;
   }
-  // Whole words have Georgian's large letters; no single letter begins one.
-  if (c >= 0x10d0 && c <= 0x10ff) return c;
   return upper_case(c);
 }
 
@@ -180,6 +178,8 @@ Value change_case(Meter& meter, const Value& text, const std::function<Case(uint
     const Case to = choose(c);
     if (to == Case::upper && c == 0xdf) return "SS";
     if (to == Case::lower && c == 0x130) return "i\xcc\x87";
+    // Georgian's large letters are for whole words: no single one begins a word.
+    if (to == Case::upper && c >= 0x10d0 && c <= 0x10ff) return {};
     std::string changed;
     const uint32_t other = to == Case::upper ? upper_of(c) : lower_case(c);
     if (other != c) utf8_append(changed, other);
