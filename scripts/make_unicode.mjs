@@ -1,5 +1,5 @@
-// Writes core/text/unicode_ranges.inc: the classes of characters that pre-tokenizers tell apart;
-// core/text/nfc_tables.inc, what normalization form C needs; and core/text/lower_case.inc. The
+// Writes core/base/unicode_ranges.inc: the classes of characters that pre-tokenizers tell apart;
+// core/text/nfc_tables.inc, what normalization form C needs; and core/base/lower_case.inc. The
 // characters are those of a pinned npm package (Unicode 15.1, the version llama.cpp's tables have).
 // How they decompose never changes, nor their small letters, so Node's own tables do for it. The
 // result is the same everywhere.
@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 const require = createRequire(import.meta.url);
 const property = (name) => require(`regenerate-unicode-properties/${name}.js`).characters.toArray();
 
-// The values of CharClass in core/text/unicode.h. A later row wins.
+// The values of CharClass in core/base/unicode.h. A later row wins.
 const CLASSES = [
   ['General_Category/Letter', 1],
   ['General_Category/Number', 2],
@@ -247,8 +247,8 @@ function lowerCase() {
 }
 
 const TARGETS = [
-  ['core/text/lower_case.inc', lowerCase],
-  ['core/text/unicode_ranges.inc', classRanges],
+  ['core/base/lower_case.inc', lowerCase],
+  ['core/base/unicode_ranges.inc', classRanges],
   ['core/text/nfc_tables.inc', nfcTables],
 ];
 

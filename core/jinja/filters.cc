@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/decimal.h"
-#include "jinja/number.h"
+#include "jinja/text.h"
 
 namespace sluice::jinja {
 namespace {

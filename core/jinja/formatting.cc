@@ -6,7 +6,6 @@
 
 #include "base/decimal.h"
 #include "jinja/interpreter.h"
-#include "jinja/number.h"
 #include "jinja/text.h"
 
 namespace sluice::jinja {

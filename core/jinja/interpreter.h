@@ -4,6 +4,7 @@
 // and return. The first error counts. Only errors make missing values.
 #pragma once
 
+#include <compare>
 #include <span>
 #include <string>
 #include <string_view>
@@ -132,8 +133,8 @@ class Interpreter {
   Value slice(const Value& object, const Value& begin, const Value& end, const Value& step);
   Value binary(LexemeType op, const Value& a, const Value& b);
   Value negative(const Value& value);
-  // -1, 0 or 1; fails for values without an order. NaN is like equal.
-  int order(const Value& a, const Value& b);
+  // Fails for values without an order, and gives none then. NaN has none either.
+  std::partial_ordering order(const Value& a, const Value& b);
   // lt, le, gt, ge, eq, ne; pipe for `in` and tilde for `not in`.
   bool compare(LexemeType op, const Value& a, const Value& b);
   bool contains(const Value& container, const Value& item);

@@ -4,7 +4,6 @@
 
 #include "base/format.h"
 #include "base/utf8.h"
-#include "jinja/number.h"
 #include "jinja/text.h"
 
 namespace sluice::jinja {

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "jinja/interpreter.h"
-#include "jinja/number.h"
 #include "jinja/text.h"
 
 namespace sluice::jinja {

@@ -252,17 +252,15 @@ constexpr Builtin kOfLoops[] = {
 
 Value in_casing(Interpreter& run, const Value& text, int casing) {
   TextWriter out(run.meter);
-  Chars chars(run.meter, text.as_text());
   bool large = casing != kLower;
-  while (chars.next() && run.ok()) {
-    const uint32_t c = chars.code();
-    const std::string changed = in_case(c, large ? Case::upper : Case::lower);
-    out.change(chars.valid() ? changed : chars.bytes(), text.as<Text>(), chars.at());
+  write_changed(out, text.as<Text>(), [&](uint32_t c) {
+    std::string changed = in_case(c, large);
     constexpr std::string_view kOpening = "-({[<";
     const bool opens = c < 0x80 && kOpening.find(static_cast<char>(c)) != std::string_view::npos;
     large = casing == kUpper || (casing == kTitle && !is_upper(c) && !is_lower(c)) ||
             (casing == kWords && (is_space(c) || opens));
-  }
+    return changed;
+  });
   return out.take();
 }
 

@@ -1,98 +1,31 @@
 #include "jinja/text.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <utility>
 
+#include "base/decimal.h"
+#include "base/unicode.h"
 #include "base/utf8.h"
 
 namespace sluice::jinja {
 namespace {
 
-bool continues(char c) { return (static_cast<uint8_t>(c) & 0xc0) == 0x80; }
-
-struct Block {
-  uint32_t first, last;
-};
-
-template <size_t n>
-bool within(const Block (&blocks)[n], uint32_t c) {
-  for (const Block& block : blocks) {
-    if (c >= block.first && c <= block.last) return true;
-  }
-  return false;
-}
-
-// Letters outside of ASCII, by large blocks.
-constexpr Block kLetters[] = {
-    {0xaa, 0xaa},     {0xb5, 0xb5},     {0xba, 0xba},     {0xc0, 0xd6},       {0xd8, 0xf6},
-    {0xf8, 0x2c1},    {0x370, 0x374},   {0x376, 0x377},   {0x37a, 0x37d},     {0x37f, 0x37f},
-    {0x386, 0x386},   {0x388, 0x3f5},   {0x3f7, 0x481},   {0x48a, 0x556},     {0x561, 0x587},
-    {0x5d0, 0x5ea},   {0x620, 0x64a},   {0x671, 0x6d3},   {0x904, 0x939},     {0x985, 0x9b9},
-    {0xe01, 0xe30},   {0x10a0, 0x10ff}, {0x1100, 0x11ff}, {0x1e00, 0x1fbc},   {0x2c00, 0x2ce4},
-    {0x3041, 0x3096}, {0x309d, 0x309f}, {0x30a1, 0x30fa}, {0x30fc, 0x30ff},   {0x3105, 0x312f},
-    {0x3400, 0x4dbf}, {0x4e00, 0x9fff}, {0xa000, 0xa48c}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},
-    {0xff21, 0xff3a}, {0xff41, 0xff5a}, {0xff66, 0xffdc}, {0x20000, 0x323af},
-};
-
 // Control and format characters, spaces other than ' ', what is for private use or no character.
-constexpr Block kHidden[] = {
+constexpr std::pair<uint32_t, uint32_t> kHidden[] = {
     {0, 0x1f},        {0x7f, 0xa0},     {0xad, 0xad},     {0x378, 0x379},     {0x600, 0x605},
     {0x61c, 0x61c},   {0x6dd, 0x6dd},   {0x70f, 0x70f},   {0x1680, 0x1680},   {0x180e, 0x180e},
     {0x2000, 0x200f}, {0x2028, 0x202f}, {0x205f, 0x206f}, {0x3000, 0x3000},   {0xd800, 0xf8ff},
     {0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xfffe, 0xffff}, {0xe0000, 0xe00ff}, {0xe01f0, 0x10ffff},
 };
 
-// Letters whose large and small forms are neighbours: the even one is large (or the odd one).
-bool even_is_large(uint32_t c) {
-  return (c >= 0x100 && c <= 0x137 && c != 0x130 && c != 0x131) || (c >= 0x14a && c <= 0x177) ||
-         (c >= 0x1de && c <= 0x1ef) || (c >= 0x1f8 && c <= 0x21f) || (c >= 0x222 && c <= 0x233) ||
-         (c >= 0x3d8 && c <= 0x3ef) || (c >= 0x460 && c <= 0x481) || (c >= 0x48a && c <= 0x4bf) ||
-         (c >= 0x4d0 && c <= 0x52f) || (c >= 0x1e00 && c <= 0x1e95) || (c >= 0x1ea0 && c <= 0x1eff);
-}
-bool odd_is_large(uint32_t c) {
-  return (c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17e) || (c >= 0x1cd && c <= 0x1dc) ||
-         (c >= 0x4c1 && c <= 0x4ce);
-}
+bool continues(char c) { return (static_cast<uint8_t>(c) & 0xc0) == 0x80; }
 
-uint32_t lower_of(uint32_t c) {
-  if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
-  if ((c >= 0xc0 && c <= 0xde && c != 0xd7) || (c >= 0x391 && c <= 0x3ab && c != 0x3a2) ||
-      (c >= 0x410 && c <= 0x42f) || (c >= 0xff21 && c <= 0xff3a)) {
-    return c + 32;
-  }
-  if (c >= 0x400 && c <= 0x40f) return c + 80;
-  if (c >= 0x531 && c <= 0x556) return c + 48;
-  if (c == 0x178) return 0xff;
-  if (c == 0x386) return 0x3ac;
-  if (c >= 0x388 && c <= 0x38a) return c + 37;
-  if (c == 0x38c) return 0x3cc;
-  if (c == 0x38e || c == 0x38f) return c + 63;
-  if (c == 0x1e9e) return 0xdf;
-  if (even_is_large(c)) return c | 1;
-  if (odd_is_large(c)) return c + (c & 1);
-  return c;
-}
-
-uint32_t upper_of(uint32_t c) {
-  if (c < 0x80) return c >= 'a' && c <= 'z' ? c - 32 : c;
-  if ((c >= 0xe0 && c <= 0xfe && c != 0xf7) || (c >= 0x3b1 && c <= 0x3cb && c != 0x3c2) ||
-      (c >= 0x430 && c <= 0x44f) || (c >= 0xff41 && c <= 0xff5a)) {
-    return c - 32;
-  }
-  if (c >= 0x450 && c <= 0x45f) return c - 80;
-  if (c >= 0x561 && c <= 0x586) return c - 48;
-  if (c == 0xff) return 0x178;
-  if (c == 0xb5) return 0x39c;
-  if (c == 0x3c2) return 0x3a3;
-  if (c == 0x3ac) return 0x386;
-  if (c >= 0x3ad && c <= 0x3af) return c - 37;
-  if (c == 0x3cc) return 0x38c;
-  if (c == 0x3cd || c == 0x3ce) return c - 63;
-  if (c == 0x131) return 'I';
-  if (c == 0x17f) return 'S';
-  if (even_is_large(c)) return c & ~1u;
-  if (odd_is_large(c)) return c - (c % 2 == 0 ? 1 : 0);
-  return c;
-}
+uint32_t code_of(const Utf8Char& c) { return c.valid ? c.code_point : 0xfffd; }
+bool starts_with_space(std::string_view text) { return is_space(code_of(utf8_decode(text))); }
 
 // The last character of a text that is not empty.
 std::string_view last_char(std::string_view text) {
@@ -101,23 +34,48 @@ std::string_view last_char(std::string_view text) {
   return text.substr(at);
 }
 
-}  // namespace
-
-size_t count_chars(std::string_view text) {
-  size_t count = 0;
-  for (const char c : text) count += continues(c) ? 0 : 1;
-  return count;
-}
-
 size_t byte_offset(std::string_view text, size_t chars, size_t index) {
   if (index >= chars) return text.size();
   if (chars == text.size()) return index;
-  // Bytes that continue nothing, at the start, belong to the first character.
   size_t at = 0;
-  while (at < text.size() && continues(text[at])) ++at;
-  if (index == 0) return 0;
   for (; index > 0; --index) at += char_bytes(text.substr(at));
   return at;
+}
+
+// Without the characters at these ends that are `dropped`.
+std::string_view strip_where(std::string_view text, bool left, bool right,
+                             const std::function<bool(std::string_view)>& dropped) {
+  while (left && !text.empty() && dropped(text.substr(0, char_bytes(text)))) {
+    text.remove_prefix(char_bytes(text));
+  }
+  while (right && !text.empty() && dropped(last_char(text))) {
+    text.remove_suffix(last_char(text).size());
+  }
+  return text;
+}
+
+uint32_t upper_of(uint32_t c) {
+  // Those of two small letters that upper_case() doesn't know.
+  constexpr std::pair<uint32_t, uint32_t> kSecond[] = {
+      {0xb5, 0x39c}, {0x131, 'I'}, {0x17f, 'S'}, {0x3c2, 0x3a3}};
+  for (const auto& [small, large] : kSecond) {
+    if (c == small) return large;
+  }
+  return upper_case(c);
+}
+
+std::string small_ascii(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+}  // namespace
+
+size_t count_chars(std::string_view text) {
+  return text.size() - static_cast<size_t>(std::count_if(text.begin(), text.end(), continues));
 }
 
 std::string_view sub_chars(std::string_view text, size_t chars, size_t begin, size_t end) {
@@ -132,48 +90,36 @@ size_t char_bytes(std::string_view text) {
   return text.empty() ? 0 : n;
 }
 
-bool is_space(uint32_t c) {
-  return (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
-         c == 0x3000;
+bool is_space(uint32_t c) { return (c >= 0x1c && c <= 0x1f) || char_class(c) == CharClass::space; }
+bool is_alpha(uint32_t c) { return char_class(c) == CharClass::letter; }
+bool is_decimal(uint32_t c) {
+  return (c >= '0' && c <= '9') || (c >= 0x660 && c <= 0x669) || (c >= 0x6f0 && c <= 0x6f9) ||
+         (c >= 0x966 && c <= 0x96f) || (c >= 0xff10 && c <= 0xff19);
 }
-
 bool is_line_end(uint32_t c) {
   return (c >= 10 && c <= 13) || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 ||
          c == 0x2029;
 }
 
-bool is_alpha(uint32_t c) {
-  if (c < 0x80) return (c | 32) >= 'a' && (c | 32) <= 'z';
-  return within(kLetters, c);
-}
-
-bool is_decimal(uint32_t c) {
-  return (c >= '0' && c <= '9') || (c >= 0x660 && c <= 0x669) || (c >= 0x6f0 && c <= 0x6f9) ||
-         (c >= 0x966 && c <= 0x96f) || (c >= 0xff10 && c <= 0xff19);
-}
-
-bool is_upper(uint32_t c) { return lower_of(c) != c || c == 0x130; }
+bool is_upper(uint32_t c) { return lower_case(c) != c || c == 0x130; }
 bool is_lower(uint32_t c) {
-  return upper_of(c) != c || c == 0xdf || c == 0xaa || c == 0xba || c == 0x138 || c == 0x149;
+  return upper_of(c) != c || c == 0xaa || c == 0xba || c == 0x138 || c == 0x149;
 }
-bool is_printable(uint32_t c) { return !within(kHidden, c); }
-
-std::string in_case(uint32_t c, Case to) {
-  if (to == Case::upper && c == 0xdf) return "SS";
-  if (to == Case::lower && c == 0x130) return "i\xcc\x87";
-  std::string out;
-  utf8_append(out, to == Case::upper ? upper_of(c) : lower_of(c));
-  return out;
+bool is_printable(uint32_t c) {
+  return std::none_of(std::begin(kHidden), std::end(kHidden),
+                      [c](const auto& range) { return c >= range.first && c <= range.second; });
 }
 
-std::string ascii_case(std::string_view text, Case to) {
-  std::string out;
-  for (const char c : text)
-    out += c & 0x80 ? c
-                    : static_cast<char>(to == Case::upper ? upper_of(static_cast<uint8_t>(c))
-                                                          : lower_of(static_cast<uint8_t>(c)));
-  return out;
+std::string_view strip(std::string_view text, bool left, bool right) {
+  return strip_where(text, left, right, starts_with_space);
+}
+
+std::string_view strip_chars(Meter& meter, std::string_view text, std::string_view chars, bool left,
+                             bool right) {
+  return strip_where(text, left, right, [&](std::string_view c) {
+    meter.pass(chars.size());
+    return !meter.spent() && chars.find(c) != std::string_view::npos;
+  });
 }
 
 bool Chars::next() {
@@ -181,66 +127,24 @@ bool Chars::next() {
   if (at_ >= text_.size()) return false;
   const Utf8Char c = utf8_decode(text_.substr(at_));
   size_ = c.length;
-  code_ = c.code_point;
-  valid_ = c.valid;
+  code_ = code_of(c);
   return true;
-}
-
-std::string_view strip(std::string_view text, bool left, bool right) {
-  while (left && !text.empty()) {
-    const Utf8Char c = utf8_decode(text);
-    if (!is_space(c.code_point) || !c.valid) break;
-    text.remove_prefix(c.length);
-  }
-  while (right && !text.empty()) {
-    const std::string_view last = last_char(text);
-    const Utf8Char c = utf8_decode(last);
-    if (!is_space(c.code_point) || !c.valid) break;
-    text.remove_suffix(last.size());
-  }
-  return text;
-}
-
-std::string_view strip_chars(Meter& meter, std::string_view text, std::string_view chars, bool left,
-                             bool right) {
-  const auto has = [&](std::string_view c) {
-    meter.pass(chars.size());
-    return !meter.spent() && chars.find(c) != std::string_view::npos;
-  };
-  while (left && !text.empty() && has(text.substr(0, char_bytes(text)))) {
-    text.remove_prefix(char_bytes(text));
-  }
-  while (right && !text.empty() && has(last_char(text))) {
-    text.remove_suffix(last_char(text).size());
-  }
-  return text;
 }
 
 Vector<std::string_view> split_words(Meter& meter, std::string_view rest, size_t most, bool right) {
   Vector<std::string_view> parts(&meter);
   meter.scan(rest.size());
-  for (;;) {
+  while (!meter.spent()) {
     rest = strip(rest, !right, right);
-    if (rest.empty() || meter.spent()) break;
-    size_t n = 0;
-    if (parts.size() >= most) {
-      n = rest.size();
-    } else if (right) {
-      while (n < rest.size()) {
-        const std::string_view last = last_char(rest.substr(0, rest.size() - n));
-        if (is_space(utf8_decode(last).code_point)) break;
-        n += last.size();
-      }
-    } else {
-      while (n < rest.size() && !is_space(utf8_decode(rest.substr(n)).code_point))
-        n += char_bytes(rest.substr(n));
+    if (rest.empty()) break;
+    std::string_view others;
+    if (parts.size() < most) {
+      others = strip_where(rest, !right, right,
+                           [](std::string_view c) { return !starts_with_space(c); });
     }
-    parts.push_back(right ? rest.substr(rest.size() - n) : rest.substr(0, n));
-    if (right) {
-      rest.remove_suffix(n);
-    } else {
-      rest.remove_prefix(n);
-    }
+    const size_t n = rest.size() - others.size();
+    parts.push_back(rest.substr(right ? others.size() : 0, n));
+    rest = others;
   }
   if (right) std::reverse(parts.begin(), parts.end());
   return parts;
@@ -252,9 +156,8 @@ Vector<std::string_view> split_lines(Meter& meter, std::string_view text, size_t
   size_t begin = 0;
   Chars chars(meter, text);
   while (chars.next() && lines.size() < most && !meter.spent()) {
-    if (chars.at() < begin || !chars.valid() || !is_line_end(chars.code())) continue;
-    size_t next = chars.at() + chars.bytes().size();
-    if (chars.code() == '\r' && next < text.size() && text[next] == '\n') ++next;
+    if (!is_line_end(chars.code()) || chars.at() < begin) continue;
+    const size_t next = chars.end() + (text.substr(chars.at(), 2) == "\r\n" ? 1 : 0);
     lines.push_back(text.substr(begin, (keep_ends ? next : chars.at()) - begin));
     begin = next;
   }
@@ -262,17 +165,72 @@ Vector<std::string_view> split_lines(Meter& meter, std::string_view text, size_t
   return lines;
 }
 
-void escape_html(TextWriter& to, const Text& text) {
-  constexpr std::string_view kSigns = "&<>\"'";
-  constexpr const char* kEntities[] = {"&amp;", "&lt;", "&gt;", "&#34;", "&#39;"};
+void write_changed(TextWriter& to, const Text& text,
+                   const std::function<std::string(uint32_t)>& change) {
   const std::string_view all = text.text;
-  to.meter().work(all.size() / 8);
-  for (size_t at = 0; at < all.size() && !to.meter().spent();) {
-    const size_t sign = std::min(all.find_first_of(kSigns, at), all.size());
-    to.copy(text, all.substr(at, sign - at));
-    if (sign < all.size()) to.change(kEntities[kSigns.find(all[sign])], text, sign);
-    at = sign + 1;
+  Meter& meter = to.meter();
+  meter.scan(all.size());  // besides the reading, the choice of what stands for it
+  Chars chars(meter, all);
+  size_t done = 0;
+  while (chars.next() && !meter.spent()) {
+    const std::string changed = change(chars.code());
+    if (changed.empty()) continue;
+    if (chars.at() > done) to.copy(text, all.substr(done, chars.at() - done));
+    to.change(changed, text, chars.at());
+    done = chars.end();
   }
+  to.copy(text, all.substr(done));
+}
+
+std::string in_case(uint32_t c, bool large) {
+  if (large && c == 0xdf) return "SS";
+  if (!large && c == 0x130) return "i\xcc\x87";
+  // Georgian's large letters are for whole words: no single one begins a word.
+  if (large && c >= 0x10d0 && c <= 0x10ff) return {};
+  std::string changed;
+  const uint32_t other = large ? upper_of(c) : lower_case(c);
+  if (other != c) utf8_append(changed, other);
+  return changed;
+}
+
+void escape_html(TextWriter& to, const Text& text) {
+  write_changed(to, text, [](uint32_t c) -> std::string {
+    constexpr std::pair<char, const char*> kEntities[] = {
+        {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&#34;"}, {'\'', "&#39;"}};
+    for (const auto& [sign, entity] : kEntities) {
+      if (c == static_cast<uint8_t>(sign)) return entity;
+    }
+    return {};
+  });
+}
+
+uint64_t decimal_work(double value, int64_t precision) {
+  const int exponent = std::isfinite(value) && value != 0 ? std::abs(std::ilogb(value)) : 0;
+  return 100 + 4 * static_cast<uint64_t>(exponent) +
+         30 * static_cast<uint64_t>(std::clamp<int64_t>(precision, 0, 1000));
+}
+
+std::optional<int64_t> parse_int(std::string_view text) {
+  text = strip(text, true, true);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_float(std::string_view text) {
+  const std::string word = small_ascii(strip(text, true, true));
+  const char* end = nullptr;
+  const double value = read_decimal(word.c_str(), &end);
+  if (end != word.c_str() && end == word.c_str() + word.size()) return value;
+  const bool minus = word.starts_with('-');
+  const std::string size = word.substr(minus || word.starts_with('+') ? 1 : 0);
+  if (size == "nan") return std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (size == "inf" || size == "infinity") return minus ? -kInfinity : kInfinity;
+  return std::nullopt;
 }
 
 }  // namespace sluice::jinja

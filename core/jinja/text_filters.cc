@@ -44,7 +44,7 @@ Value indent_filter(Interpreter& run, const Value& self, Arguments& arguments) {
       later = !blank;
     } else {
       if (std::exchange(later, false)) out.copy(before.as<Text>());
-      out.copy(all, chars.bytes());
+      out.copy(all, std::string_view(all.text).substr(chars.at(), chars.end() - chars.at()));
     }
   }
   return out.take();

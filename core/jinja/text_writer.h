@@ -25,11 +25,10 @@ class TextWriter {
   TextWriter(const TextWriter&) = delete;
   TextWriter& operator=(const TextWriter&) = delete;
 
-  // The template's own text.
-  void own(std::string_view text);
-  // Of the input, but of no one field.
-  void input(std::string_view text);
-  void add(std::string_view text, bool from_input) { from_input ? input(text) : own(text); }
+  // A text of the template's own.
+  void own(std::string_view text) { add(text, false); }
+  // A text of the template's own, or of the input's but of no one field.
+  void add(std::string_view text, bool from_input);
   // A part of a text, with its parts; the view is into from.text.
   void copy(const Text& from, std::string_view part);
   void copy(const Text& from) { copy(from, from.text); }
@@ -48,18 +47,18 @@ class TextWriter {
   Rendered take_rendered();
 
  private:
-  bool grow(size_t more);
+  // Whether there was room for it.
+  bool append(std::string_view text);
+  // The first span that ends behind this byte.
+  size_t find_span(const InputSpans& spans, size_t at);
   // Bytes that were just written come from there. `loose`: they go on with the last span whatever
   // the offset.
-  void mark(InputSpan span, bool loose = false);
+  void mark(size_t begin, size_t end, uint32_t field, size_t offset, bool loose = false);
 
   Meter& meter_;
   std::string text_;
   InputSpans input_;
   size_t taken_ = 0;  // of the meter, for text_
-  // The span in which change() found its last character.
-  const Text* changed_ = nullptr;
-  size_t hint_ = 0;
 };
 
 }  // namespace sluice::jinja

@@ -3,10 +3,10 @@
 #include <utility>
 #include <variant>
 
+#include "base/unicode.h"
 #include "base/utf8.h"
 #include "text/special_search.h"
 #include "text/tokenizer_state.h"
-#include "text/unicode.h"
 
 namespace sluice {
 namespace {

@@ -4,9 +4,9 @@
 #include <array>
 #include <iterator>
 
+#include "base/leb128.h"
 #include "base/order.h"
 #include "base/utf8.h"
-#include "text/leb128.h"
 
 namespace sluice {
 namespace {

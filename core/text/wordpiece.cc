@@ -4,8 +4,8 @@
 #include <array>
 #include <iterator>
 
+#include "base/unicode.h"
 #include "base/utf8.h"
-#include "text/unicode.h"
 
 namespace sluice {
 namespace {

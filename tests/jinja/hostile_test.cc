@@ -11,12 +11,11 @@ namespace {
 TEST(HostileJinja, DeepTemplates) {
   for (const char* open :
        {"(", "[", "{1:", "-", "not ", "x[", "f(", "x|f(", "1 if ", "1 + (", "x.y(a="}) {
-    EXPECT_NE(error_of("{{ " + repeated(open, 100'000)).find("of the template"), std::string::npos)
-        << open;
+    expect_refused("{{ " + repeated(open, 100'000), "of the template");
   }
   for (const char* tag : {"{% if s %}", "{% for x in list %}", "{% macro m() %}",
                           "{% filter upper %}", "{% set x %}", "{% call f() %}", "{% with %}"}) {
-    EXPECT_NE(error_of(repeated(tag, 50'000)).find("nests too deeply"), std::string::npos) << tag;
+    expect_refused(repeated(tag, 50'000), "nests too deeply");
   }
   for (const char* link : {".a", "[0]", "|upper", "()", " is defined", " if 1 else 2"}) {
     EXPECT_NE(error_of("{{ s" + repeated(link, 50'000) + " }}"), "") << link;
@@ -31,13 +30,10 @@ TEST(HostileJinja, LongChainsAreNotDeep) {
 }
 
 TEST(HostileJinja, Recursion) {
-  EXPECT_NE(error_of("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}").find("too deeply"),
-            std::string::npos);
-  EXPECT_NE(error_of("{% macro m(x=m()) %}{% endmacro %}{{ m() }}").find("too deeply"),
-            std::string::npos);
-  EXPECT_NE(error_of("{{ 'a'|map(" + repeated("'map',", 5'000) + "'list')|list }}")
-                .find("nests too deeply while it runs"),
-            std::string::npos);
+  expect_refused("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "too deeply");
+  expect_refused("{% macro m(x=m()) %}{% endmacro %}{{ m() }}", "too deeply");
+  expect_refused("{{ 'a'|map(" + repeated("'map',", 5'000) + "'list')|list }}",
+                 "nests too deeply while it runs");
   // A recursion as deep as that of schemas works.
   EXPECT_EQ(shown("{% macro m(n) %}{% if n > 0 %}{% for x in [1] %}{{ m(n - 1) }}{% endfor %}"
                   "{% else %}end{% endif %}{% endmacro %}{{ m(30) }}"),
@@ -48,15 +44,12 @@ TEST(HostileJinja, DeepValues) {
   const std::string nest = "{% set ns = namespace(x=[]) %}{% for i in range(99999) %}";
   for (const char* step : {"[ns.x]", "(ns.x,)", "{'a': ns.x}", "[ns.x]|map('list')",
                            "[ns.x]|reverse", "{'a': ns.x}.items()"}) {
-    EXPECT_NE(error_of(nest + "{% set ns.x = " + step + " %}{% endfor %}").find("nests too deeply"),
-              std::string::npos)
-        << step;
+    expect_refused(nest + "{% set ns.x = " + step + " %}{% endfor %}", "nests too deeply");
   }
   // Namespaces in namespaces, and in a circle.
   EXPECT_EQ(shown(nest + "{% set ns.x = namespace(x=ns.x) %}{% endfor %}done"), "done");
   EXPECT_EQ(shown("{% set a = namespace() %}{% set a.b = a %}{% set a.m = a.b.b.b %}done"), "done");
-  EXPECT_NE(error_of("{% set a = namespace() %}{% set a.b = a %}{{ a }}").find("nests too deeply"),
-            std::string::npos);
+  expect_refused("{% set a = namespace() %}{% set a.b = a %}{{ a }}", "nests too deeply");
   EXPECT_EQ(shown("{% for x in [1] %}{{ loop.changed(loop) }}{% endfor %}"), "True");
 }
 
@@ -183,7 +176,7 @@ TEST(HostileJinja, Memory) {
     EXPECT_TRUE(message.starts_with("line 1 of the template: "))
         << work << " gives " << message.substr(0, 100);
   }
-  EXPECT_NE(error_of(std::string(2 << 20, 'x')).find("at most 1048576"), std::string::npos);
+  expect_refused(std::string(2 << 20, 'x'), "at most 1048576");
 }
 
 TEST(HostileJinja, AnyBytes) {

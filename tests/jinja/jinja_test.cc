@@ -50,10 +50,9 @@ TEST(Jinja, RaisedMessagesAreRecognized) {
 TEST(Jinja, TheSandboxChangesNothing) {
   for (const char* call : {"list.append(3)", "list.pop()", "list.clear()", "list['extend']([1])",
                            "dict.update(b=1)", "dict.pop('a')", "dict.setdefault('b', 2)"}) {
-    EXPECT_NE(error_of("{{ " + std::string(call) + " }}").find("is unsafe"), std::string::npos)
-        << call;
+    expect_refused("{{ " + std::string(call) + " }}", "is unsafe");
   }
-  EXPECT_NE(error_of("{{ s.__class__.__mro__ }}").find("unsafe"), std::string::npos);
+  expect_refused("{{ s.__class__.__mro__ }}", "unsafe");
 }
 
 TEST(Jinja, UnsupportedTagsAreNamed) {
@@ -141,10 +140,11 @@ TEST(Jinja, IntegersOf64Bits) {
   for (const char* large : {"9223372036854775807 + 1", "2 ** 63", "9223372036854775808",
                             "-9223372036854775807 - 2", "3037000500 * 3037000500", "1e300|int",
                             "(-9223372036854775807 - 1) // -1", "-(-9223372036854775807 - 1)"}) {
-    EXPECT_NE(error_of("{{ " + std::string(large) + " }}").find("64 bits"), std::string::npos)
-        << large;
+    expect_refused("{{ " + std::string(large) + " }}", "64 bits");
   }
   EXPECT_EQ(shown("{{ (-9223372036854775807 - 1) % -1 }}"), "0");
+  for (const char* power : {"10.0 ** 999", "(-8) ** 0.5", "0 ** -1"})
+    expect_refused("{{ " + std::string(power) + " }}", "the result of ** is too large");
   EXPECT_EQ(shown("{{ x }}", R"({"x": 18446744073709551615})"), "1.8446744073709552e+19");
 }
 

@@ -3,9 +3,7 @@
 // without brackets would be a hole: somebody's message could write a control token.
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/format.h"
@@ -206,22 +204,6 @@ TEST(JinjaOrigins, Formats) {
       {"{{ '{}{}{}'.format(n, yes, 1) }},{{ '{}'.format([n]) }}", "[7True]1,[[7]]"},
       {"{{ '{{' ~ s ~ '}}' }},{{ '{{{}}}'.format(s) }}", "{{[text]}},{[text]}"},
   });
-}
-
-// A text may stand where another one stood a moment ago. What is behind its last span is not its
-// own, so this puts there what would lead to the wrong answer.
-TEST(JinjaOrigins, TextsAtOneAddress) {
-  Meter meter(1'000'000, 1 << 20);
-  TextWriter to(meter);
-  std::optional<Text> text;
-  text.emplace("\na\na\n", InputSpans({{0, 1, 1, 0}, {2, 3, 1, 2}, {4, 5, 1, 4}}, nullptr));
-  to.change("1", *text, 4);
-  InputSpans spans({{0, 1, 2, 0}, {0, 0, 0, 0}, {9, 9, 0, 0}}, nullptr);
-  spans.pop_back();
-  spans.pop_back();
-  text.emplace("\naaaa", std::move(spans));
-  to.change("2", *text, 0);
-  EXPECT_EQ(parts_of(to.take_rendered()), "[12]");
 }
 
 // What is printed of a value that holds anything of the input is all the input's.

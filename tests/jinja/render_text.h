@@ -35,6 +35,11 @@ inline std::string error_of(std::string_view source, const Limits& limits = {}) 
   return text.error().message;
 }
 
+// An error whose message has this part.
+inline void expect_refused(std::string_view source, std::string_view part) {
+  EXPECT_NE(error_of(source).find(part), std::string::npos) << source.substr(0, 200);
+}
+
 inline std::string repeated(std::string_view part, int times) {
   std::string out;
   for (int i = 0; i < times; ++i) out += part;

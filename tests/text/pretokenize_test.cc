@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "text/unicode.h"
+#include "base/unicode.h"
 
 namespace sluice {
 namespace {
@@ -69,6 +69,17 @@ TEST(Unicode, SmallLetters) {
       {0x10400, 0x10428}, {0x1e921, 0x1e943}, {0x1e922, 0x1e922}, {0x10ffff, 0x10ffff},
   };
   for (const auto& [capital, small] : pairs) EXPECT_EQ(lower_case(capital), small) << capital;
+}
+
+TEST(Unicode, UpperCase) {
+  const std::pair<uint32_t, uint32_t> pairs[] = {
+      {'z', 'Z'},         {'@', '@'},         {0xe5, 0xc5},     {0xf7, 0xf7},
+      {0xff, 0x178},      {0x101, 0x100},     {0x100, 0x100},   {0x1c6, 0x1c4},
+      {0x1ce, 0x1cd},     {0x1f5, 0x1f4},     {0x3b8, 0x398},   {0x3c9, 0x3a9},
+      {0x3c2, 0x3c2},     {0x44f, 0x42f},     {0x10d0, 0x1c90}, {0xff41, 0xff21},
+      {0x10428, 0x10400}, {0x1e943, 0x1e921}, {0x4e00, 0x4e00}, {UINT32_MAX, UINT32_MAX},
+  };
+  for (const auto& [small, capital] : pairs) EXPECT_EQ(upper_case(small), capital) << small;
 }
 
 TEST(PreTokenizer, Gpt2) {

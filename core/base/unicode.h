@@ -1,4 +1,4 @@
-// Classes of characters for the pre-tokenizers, and small letters (Unicode 15.1).
+// Classes of characters, as the pre-tokenizers tell them apart, and their case (Unicode 15.1).
 #pragma once
 
 #include <array>
@@ -26,6 +26,8 @@ CharClass bert_class(uint32_t code_point);
 // The small letter of a character, or the character itself. U+0130 is the only one with a small
 // letter of two characters; it stays as it is.
 uint32_t lower_case(uint32_t code_point);
+// The large letter whose small one the character is, or the character itself.
+uint32_t upper_case(uint32_t code_point);
 
 // The first character of a text: code point, class and length in bytes. An invalid byte is a
 // character of class `other`; an empty text has class `end` and length 0.

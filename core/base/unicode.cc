@@ -1,17 +1,17 @@
-#include "text/unicode.h"
+#include "base/unicode.h"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 
+#include "base/leb128.h"
 #include "base/utf8.h"
-#include "text/leb128.h"
 
 namespace sluice {
 namespace {
 
-#include "text/lower_case.inc"
-#include "text/unicode_ranges.inc"
+#include "base/lower_case.inc"
+#include "base/unicode_ranges.inc"
 
 // What only bert_class() tells apart.
 constexpr uint32_t kNewPunctuation = 6, kKeptMark = 7;
@@ -30,20 +30,24 @@ std::array<uint32_t, kRuns> read_runs() {
   return runs;
 }
 
-// Each character from `first` to `last`, or every second one, has its small letter `change` after
-// it (before it, modulo 2^32).
-struct LowerRun {
+// Each character from `first` to `last`, or every second one, has its other case `change` after it
+// (before it, modulo 2^32).
+struct CaseRun {
   uint32_t first;
   uint32_t last;
   uint32_t step;
   uint32_t change;
-};
 
-std::array<LowerRun, kLowerRuns> read_lower_runs() {
-  std::array<LowerRun, kLowerRuns> runs;
+  bool has(uint32_t c) const { return first <= c && c <= last && (c - first) % step == 0; }
+};
+// Without overlaps, ascending.
+using CaseRuns = std::array<CaseRun, kLowerRuns>;
+
+CaseRuns read_lower_runs() {
+  CaseRuns runs;
   const uint8_t* at = kLower;
   uint32_t last = 0;
-  for (LowerRun& run : runs) {
+  for (CaseRun& run : runs) {
     run.first = last + read_leb128(at);
     const uint32_t others = read_leb128(at);
     run.step = others % 2 + 1;
@@ -52,6 +56,31 @@ std::array<LowerRun, kLowerRuns> read_lower_runs() {
     run.change = change % 2 == 0 ? change / 2 : ~(change / 2);
   }
   return runs;
+}
+
+// The same from the small letters. Of two large ones the first counts; only the first letter of a
+// run has another before it.
+CaseRuns read_upper_runs() {
+  CaseRuns runs;
+  size_t n = 0;
+  for (const CaseRun& large : read_lower_runs()) {
+    CaseRun run = {large.first + large.change, large.last + large.change, large.step,
+                   0 - large.change};
+    const auto has_first = [&](const CaseRun& other) { return other.has(run.first); };
+    if (std::any_of(runs.begin(), runs.begin() + n, has_first)) run.first += run.step;
+    if (run.first > run.last) continue;
+    size_t at = n++;
+    for (; at > 0 && runs[at - 1].last > run.last; --at) runs[at] = runs[at - 1];
+    runs[at] = run;
+  }
+  // What is left has no character.
+  for (; n < runs.size(); ++n) runs[n] = {UINT32_MAX, UINT32_MAX, 1, 0};
+  return runs;
+}
+
+uint32_t in_other_case(const CaseRuns& runs, uint32_t code_point) {
+  const auto run = std::ranges::lower_bound(runs, code_point, {}, &CaseRun::last);
+  return run != runs.end() && run->has(code_point) ? code_point + run->change : code_point;
 }
 
 uint32_t listed_class(uint32_t code_point) {
@@ -94,11 +123,15 @@ CharClass bert_class(uint32_t code_point) {
 uint32_t lower_case(uint32_t code_point) {
   if (code_point < kAsciiClasses.size())
     return code_point - 'A' < 26 ? code_point - 'A' + 'a' : code_point;
-  static const std::array<LowerRun, kLowerRuns> runs = read_lower_runs();
-  const auto run = std::ranges::lower_bound(runs, code_point, {}, &LowerRun::last);
-  if (run == runs.end() || code_point < run->first) return code_point;
-  const bool has_one = (code_point - run->first) % run->step == 0;
-  return has_one ? code_point + run->change : code_point;
+  static const CaseRuns runs = read_lower_runs();
+  return in_other_case(runs, code_point);
+}
+
+uint32_t upper_case(uint32_t code_point) {
+  if (code_point < kAsciiClasses.size())
+    return code_point - 'a' < 26 ? code_point - 'a' + 'A' : code_point;
+  static const CaseRuns runs = read_upper_runs();
+  return in_other_case(runs, code_point);
 }
 
 ClassifiedChar classify_any(std::string_view text) {
