@@ -330,6 +330,8 @@ TEST(JinjaOrigins, Fields) {
   EXPECT_EQ(shown_fields("{{ mark.split('</think>')[-1] }}"), "[35+16:b]");
   EXPECT_EQ(shown_fields("{{ mark.partition('</think>')[1] }}"), "[35+8:</think>]");
   EXPECT_EQ(shown_fields("{% set x %}{{ s }}{% endset %}{{ x[1:] | trim }}"), "[2+1:ext]");
+  // Characters that follow each other stay in one span, whatever stands for them.
+  EXPECT_EQ(shown_fields("{{ json | tojson }}"), "[0+0:\"][26+0:a\\\"\\n][0+0:\"]");
   EXPECT_EQ(shown_fields("{{ [s] | tojson }}"), "[0+0:[\"][2+0:text][0+0:\"]]");
 }
 
