@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "base/decimal.h"
 #include "base/utf8.h"
@@ -65,16 +66,22 @@ std::string concat(std::initializer_list<Part> parts) {
   return out;
 }
 
-std::unexpected<Error> fail(Code code, std::initializer_list<Part> parts) {
-  return std::unexpected(Error{code, concat(parts)});
+Error* fail(Code code, std::initializer_list<Part> parts) {
+  return new Error{code, concat(parts)};
+}
+
+Error take(Error* error) {
+  Error taken = std::move(*error);
+  delete error;
+  return taken;
+}
+
+Error* with_facts(Error* error, Facts facts) {
+  error->facts = std::move(facts);
+  return error;
 }
 
 }  // namespace detail
-
-std::unexpected<Error> with_facts(std::unexpected<Error> failure, Facts facts) {
-  failure.error().facts = std::move(facts);
-  return failure;
-}
 
 bool is_unsafe(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || is_direction_mark(code) ||

@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "base/result.h"
 
@@ -39,8 +42,38 @@ class Part {
 };
 // These are no templates, to keep the code of the many messages small.
 std::string concat(std::initializer_list<Part> parts);
-std::unexpected<Error> fail(Code code, std::initializer_list<Part> parts);
+Error* fail(Code code, std::initializer_list<Part> parts);
+// Ends the one that it is given.
+Error take(Error* error);
+Error* with_facts(Error* error, Facts facts);
 }  // namespace detail
+
+// What fail() returns: an error on its way into the Result or Status that a function returns, which
+// is made in its place. As a std::unexpected it would be moved twice and destroyed in each caller.
+class [[nodiscard]] Failure {
+ public:
+  [[gnu::always_inline]] explicit Failure(Error* error) : error_(error) {}  // owns it
+  [[gnu::always_inline]] Failure(Failure&& from) : error_(from.release()) {}
+  Failure& operator=(Failure&&) = delete;
+  [[gnu::always_inline]] ~Failure() {
+    if (error_ != nullptr) detail::take(error_);
+  }
+  template <typename T>
+  [[gnu::always_inline]] operator std::expected<T, Error>() && {
+    return std::expected<T, Error>(std::unexpect, Taken{release()});
+  }
+  [[gnu::always_inline]] operator std::unexpected<Error>() && {
+    return std::unexpected<Error>(Taken{release()});
+  }
+  [[gnu::always_inline]] Error* release() { return std::exchange(error_, nullptr); }
+
+ private:
+  struct Taken {
+    Error* error;
+    [[gnu::always_inline]] operator Error() const { return detail::take(error); }
+  };
+  Error* error_;
+};
 
 // Joins texts and numbers: concat("tensor ", name, " has ", n, " rows").
 template <typename... Parts>
@@ -50,12 +83,14 @@ template <typename... Parts>
 
 // return fail(Code::bad_file, "the file has ", n, " bytes; ...");
 template <typename... Parts>
-[[gnu::always_inline]] inline std::unexpected<Error> fail(Code code, const Parts&... parts) {
-  return detail::fail(code, {detail::Part(parts)...});
+[[gnu::always_inline]] inline Failure fail(Code code, const Parts&... parts) {
+  return Failure(detail::fail(code, {detail::Part(parts)...}));
 }
 
 // return with_facts(fail(..), {{"tokens", n}, {"room", most}});
-std::unexpected<Error> with_facts(std::unexpected<Error> failure, Facts facts);
+[[gnu::always_inline]] inline Failure with_facts(Failure failure, Facts facts) {
+  return Failure(detail::with_facts(failure.release(), std::move(facts)));
+}
 
 // --- text of others, shown to a person -----------------------------------------------------------
 // What stands in a file, an address or a model's answer must not control a terminal, nor look like
