@@ -60,14 +60,14 @@ void Part::append_to(std::string& out) const {
   }
 }
 
-std::string concat(std::initializer_list<Part> parts) {
+std::string concat(const Part* parts, size_t n) {
   std::string out;
-  for (const Part& part : parts) part.append_to(out);
+  for (size_t i = 0; i < n; ++i) parts[i].append_to(out);
   return out;
 }
 
-Error* fail(Code code, std::initializer_list<Part> parts) {
-  return new Error{code, concat(parts)};
+Error* fail(Code code, const Part* parts, size_t n) {
+  return new Error{code, concat(parts, n)};
 }
 
 Error take(Error* error) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,8 +40,8 @@ class Part {
   };
 };
 // These are no templates, to keep the code of the many messages small.
-std::string concat(std::initializer_list<Part> parts);
-Error* fail(Code code, std::initializer_list<Part> parts);
+std::string concat(const Part* parts, size_t n);
+Error* fail(Code code, const Part* parts, size_t n);
 // Ends the one that it is given.
 Error take(Error* error);
 Error* with_facts(Error* error, Facts facts);
@@ -78,13 +77,15 @@ class [[nodiscard]] Failure {
 // Joins texts and numbers: concat("tensor ", name, " has ", n, " rows").
 template <typename... Parts>
 [[gnu::always_inline]] inline std::string concat(const Parts&... parts) {
-  return detail::concat({detail::Part(parts)...});
+  const detail::Part all[] = {detail::Part(parts)...};
+  return detail::concat(all, sizeof...(parts));
 }
 
 // return fail(Code::bad_file, "the file has ", n, " bytes; ...");
 template <typename... Parts>
 [[gnu::always_inline]] inline Failure fail(Code code, const Parts&... parts) {
-  return Failure(detail::fail(code, {detail::Part(parts)...}));
+  const detail::Part all[] = {detail::Part(parts)...};
+  return Failure(detail::fail(code, all, sizeof...(parts)));
 }
 
 // return with_facts(fail(..), {{"tokens", n}, {"room", most}});
