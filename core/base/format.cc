@@ -44,6 +44,9 @@ namespace detail {
 
 void Part::append_to(std::string& out) const {
   switch (kind_) {
+    case Kind::c_text:
+      out.append(text_);
+      break;
     case Kind::text:
       out.append(text_, size_);
       break;
@@ -66,9 +69,7 @@ std::string concat(const Part* parts, size_t n) {
   return out;
 }
 
-Error* fail(Code code, const Part* parts, size_t n) {
-  return new Error{code, concat(parts, n)};
-}
+Error* fail(Code code, const Part* parts, size_t n) { return new Error{code, concat(parts, n)}; }
 
 Error take(Error* error) {
   Error taken = std::move(*error);

@@ -19,7 +19,8 @@ namespace detail {
 class Part {
  public:
   Part(std::string_view text) : kind_(Kind::text), size_(text.size()), text_(text.data()) {}
-  Part(const char* text) : Part(std::string_view(text)) {}
+  // Without its size, which would take more code in each of the many messages.
+  Part(const char* text) : kind_(Kind::c_text), text_(text) {}
   Part(const std::string& text) : Part(std::string_view(text)) {}
   Part(double value) : kind_(Kind::f64), f64_(value) {}
   Part(float value) : kind_(Kind::f32), f64_(static_cast<double>(value)) {}
@@ -30,9 +31,9 @@ class Part {
   void append_to(std::string& out) const;
 
  private:
-  enum class Kind : uint32_t { text, i64, u64, f64, f32 };
+  enum class Kind : uint32_t { c_text, text, i64, u64, f64, f32 };
   Kind kind_;
-  size_t size_ = 0;
+  size_t size_;  // of a `text`
   union {
     const char* text_;
     uint64_t u64_;
@@ -42,19 +43,19 @@ class Part {
 // These are no templates, to keep the code of the many messages small.
 std::string concat(const Part* parts, size_t n);
 Error* fail(Code code, const Part* parts, size_t n);
-// Ends the one that it is given.
-Error take(Error* error);
+Error take(Error* error);  // deletes it
 Error* with_facts(Error* error, Facts facts);
 }  // namespace detail
 
 // What fail() returns: an error on its way into the Result or Status that a function returns, which
 // is made in its place. As a std::unexpected it would be moved twice and destroyed in each caller.
-class [[nodiscard]] Failure {
+class [[nodiscard]] NewError {
  public:
-  [[gnu::always_inline]] explicit Failure(Error* error) : error_(error) {}  // owns it
-  [[gnu::always_inline]] Failure(Failure&& from) : error_(from.release()) {}
-  Failure& operator=(Failure&&) = delete;
-  [[gnu::always_inline]] ~Failure() {
+  [[gnu::always_inline]] explicit NewError(Error* error) : error_(error) {}  // owns it
+  explicit NewError(Error error) : error_(new Error(std::move(error))) {}
+  [[gnu::always_inline]] NewError(NewError&& from) : error_(from.release()) {}
+  NewError& operator=(NewError&&) = delete;
+  [[gnu::always_inline]] ~NewError() {
     if (error_ != nullptr) detail::take(error_);
   }
   template <typename T>
@@ -83,14 +84,14 @@ template <typename... Parts>
 
 // return fail(Code::bad_file, "the file has ", n, " bytes; ...");
 template <typename... Parts>
-[[gnu::always_inline]] inline Failure fail(Code code, const Parts&... parts) {
+[[gnu::always_inline]] inline NewError fail(Code code, const Parts&... parts) {
   const detail::Part all[] = {detail::Part(parts)...};
-  return Failure(detail::fail(code, all, sizeof...(parts)));
+  return NewError(detail::fail(code, all, sizeof...(parts)));
 }
 
 // return with_facts(fail(..), {{"tokens", n}, {"room", most}});
-[[gnu::always_inline]] inline Failure with_facts(Failure failure, Facts facts) {
-  return Failure(detail::with_facts(failure.release(), std::move(facts)));
+[[gnu::always_inline]] inline NewError with_facts(NewError error, Facts facts) {
+  return NewError(detail::with_facts(error.release(), std::move(facts)));
 }
 
 // --- text of others, shown to a person -----------------------------------------------------------

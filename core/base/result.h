@@ -109,9 +109,9 @@ using Status = std::expected<void, Error>;
 
 // An error on its way into the Result or Status that a function returns: moved there once. A
 // std::unexpected would be one more copy to move and to destroy.
-class Passed {
+class PassedError {
  public:
-  explicit Passed(Error& error) : error_(error) {}
+  explicit PassedError(Error& error) : error_(error) {}
   template <typename T>
   operator std::expected<T, Error>() && {
     return std::expected<T, Error>(std::unexpect, std::move(error_));
@@ -128,7 +128,7 @@ class Passed {
 #define SLUICE_TRY(expr)                                     \
   do {                                                       \
     if (auto sluice_try = (expr); !sluice_try.has_value()) { \
-      return ::sluice::Passed(sluice_try.error());           \
+      return ::sluice::PassedError(sluice_try.error());      \
     }                                                        \
   } while (0)
 
@@ -136,7 +136,8 @@ class Passed {
 // error.
 #define SLUICE_ASSIGN(target, expr) SLUICE_ASSIGN_AT(target, expr, __LINE__)
 #define SLUICE_ASSIGN_AT(target, expr, line) SLUICE_ASSIGN_NAMED(target, expr, line)
-#define SLUICE_ASSIGN_NAMED(target, expr, line)                                                 \
-  auto sluice_result_##line = (expr);                                                           \
-  if (!sluice_result_##line.has_value()) return ::sluice::Passed(sluice_result_##line.error()); \
+#define SLUICE_ASSIGN_NAMED(target, expr, line)                 \
+  auto sluice_result_##line = (expr);                           \
+  if (!sluice_result_##line.has_value())                        \
+    return ::sluice::PassedError(sluice_result_##line.error()); \
   target = std::move(*sluice_result_##line)
