@@ -137,7 +137,7 @@ std::string safe_json(std::string_view json) {
   return out;
 }
 
-void append_json_text(std::string& out, std::string_view text, bool ascii) {
+void append_json_text(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
     const Utf8Char c = utf8_decode(text);
@@ -148,11 +148,8 @@ void append_json_text(std::string& out, std::string_view text, bool ascii) {
     if (name != std::string_view::npos) {
       out += '\\';
       out += "\"\\nrtbf"[name];
-    } else if (code < 0x20 || (code >= 0x80 && code < 0x10000 && ascii)) {
+    } else if (code < 0x20) {
       append_escape(out, code);
-    } else if (code >= 0x10000 && ascii) {
-      append_escape(out, 0xd800 + ((code - 0x10000) >> 10));
-      append_escape(out, 0xdc00 + ((code - 0x10000) & 0x3ff));
     } else {
       utf8_append(out, code);
     }

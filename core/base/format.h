@@ -110,8 +110,8 @@ std::string safe_text(std::string_view text);
 std::string safe_json(std::string_view json);
 
 // Appends the text as JSON, in quotes. What is no UTF-8 becomes U+FFFD: one for each longest piece
-// that begins a character. `ascii`: with escapes in place of all other characters.
-void append_json_text(std::string& out, std::string_view text, bool ascii = false);
+// that begins a character.
+void append_json_text(std::string& out, std::string_view text);
 
 // "1 thread", "2 threads": a count with its noun.
 std::string counted(uint64_t n, std::string_view noun);
