@@ -47,6 +47,9 @@ void Part::append_to(std::string& out) const {
     case Kind::c_text:
       out.append(text_);
       break;
+    case Kind::string:
+      out.append(*string_);
+      break;
     case Kind::text:
       out.append(text_, size_);
       break;

@@ -19,9 +19,9 @@ namespace detail {
 class Part {
  public:
   Part(std::string_view text) : kind_(Kind::text), size_(text.size()), text_(text.data()) {}
-  // Without its size, which would take more code in each of the many messages.
+  // A pointer is all that is kept: reading the size would take code in each of the many messages.
   Part(const char* text) : kind_(Kind::c_text), text_(text) {}
-  Part(const std::string& text) : Part(std::string_view(text)) {}
+  Part(const std::string& text) : kind_(Kind::string), string_(&text) {}
   Part(double value) : kind_(Kind::f64), f64_(value) {}
   Part(float value) : kind_(Kind::f32), f64_(static_cast<double>(value)) {}
   template <typename T>
@@ -31,11 +31,12 @@ class Part {
   void append_to(std::string& out) const;
 
  private:
-  enum class Kind : uint32_t { c_text, text, i64, u64, f64, f32 };
+  enum class Kind : uint32_t { c_text, string, text, i64, u64, f64, f32 };
   Kind kind_;
   size_t size_;  // of a `text`
   union {
     const char* text_;
+    const std::string* string_;
     uint64_t u64_;
     double f64_;
   };
