@@ -83,6 +83,34 @@ Result<std::string> json_of(const Result<ChoiceView>& view) {
   return choice_json(*view);
 }
 
+void append_view(JsonText& out, const ChoiceView& view) {
+  out.open("steps", '[');
+  for (const ChoiceView::Step& step : view.steps) {
+    out.open('{');
+    out.text("step", choice_step_name(step.step));
+    out.count("left", step.left);
+    out.exact("mass", static_cast<float>(step.mass));
+    out.close('}');
+  }
+  out.close(']');
+  out.open("candidates", '[');
+  for (const ChoiceView::Token& token : view.candidates) {
+    out.open('[');
+    out.whole(token.id);
+    out.exact(token.logprob);
+    out.exact(token.changed);
+    out.whole(token.cut);
+    out.exact(token.p);
+    out.close(']');
+  }
+  out.close(']');
+  out.count("nucleus", view.nucleus);
+  out.exact("mass", static_cast<float>(view.mass));
+  out.key("place");
+  view.place ? out.real(*view.place) : out.null();
+  out.whole("taken", view.taken);
+}
+
 }  // namespace
 
 ChoiceVocabulary choice_vocabulary(const Tokenizer* tokenizer, int64_t n_vocab) {
@@ -105,34 +133,12 @@ Result<ChoiceView> view_choice(const ChoiceVocabulary& vocabulary, std::span<con
 }
 
 std::string choice_json(const ChoiceView& view) {
-  if (!view.enough) return R"({"enough":false})";
-  const auto number = [](double value) {
-    std::string text;
-    append_float(text, static_cast<float>(value));
-    return text;
-  };
-  std::string out = R"({"enough":true,"steps":[)";
-  const char* before = "";
-  for (const ChoiceView::Step& step : view.steps) {
-    out += concat(before, R"({"step":")", choice_step_name(step.step), R"(","left":)", step.left,
-                  R"(,"mass":)", number(step.mass), "}");
-    before = ",";
-  }
-  out += R"(],"candidates":[)";
-  before = "[";
-  for (const ChoiceView::Token& token : view.candidates) {
-    out += concat(before, token.id);
-    for (const float value : {token.logprob, token.changed}) {
-      out += ',';
-      append_float(out, value);
-    }
-    out += concat(",", token.cut, ",");
-    append_float(out, token.p);
-    before = "],[";
-  }
-  out += concat(R"(]],"nucleus":)", view.nucleus, R"(,"mass":)", number(view.mass), R"(,"place":)",
-                view.place ? dump(*view.place) : "null", R"(,"taken":)", view.taken, "}");
-  return out;
+  JsonText out;
+  out.open('{');
+  out.flag("enough", view.enough);
+  if (view.enough) append_view(out, view);
+  out.close('}');
+  return out.take();
 }
 
 Result<std::string> choice_json(const Tokenizer* tokenizer, int64_t n_vocab, const RawLogits& raw,

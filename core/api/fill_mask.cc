@@ -98,17 +98,29 @@ std::string filled_ids(const Tokenizer& tokenizer, const MaskedText& masked,
 
 std::string fill_mask_json(const Tokenizer& tokenizer, const MaskedText& masked,
                            std::string_view filled, std::span<const MaskTop> tops) {
-  // Not made of Json's lists, which would take 1 KB more of the wasm module.
-  std::string json = concat("{\"text\":", dump(std::string(filled)),
-                            ",\"tokens\":", masked.ids.size(), ",\"masks\":[");
+  JsonText out;
+  out.open('{');
+  out.text("text", filled);
+  out.count("tokens", masked.ids.size());
+  out.open("masks", '[');
   for (size_t i = 0; i < tops.size(); ++i) {
-    json += concat(i == 0 ? "" : ",", "{\"position\":", masked.masks[i], ",\"top\":[");
-    for (const auto& [id, logprob] : tops[i])
-      json += concat(json.ends_with('[') ? "" : ",", "{\"id\":", id,
-                     ",\"token\":", dump(token_text(tokenizer, id)), ",\"logprob\":", logprob, "}");
-    json += "]}";
+    out.open('{');
+    out.count("position", masked.masks[i]);
+    out.open("top", '[');
+    for (const auto& [id, logprob] : tops[i]) {
+      out.open('{');
+      out.whole("id", id);
+      out.text("token", token_text(tokenizer, id));
+      out.key("logprob");
+      out.raw(concat(logprob));
+      out.close('}');
+    }
+    out.close(']');
+    out.close('}');
   }
-  return json + "]}";
+  out.close(']');
+  out.close('}');
+  return out.take();
 }
 
 }  // namespace sluice

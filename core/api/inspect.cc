@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "api/json_parts.h"
 #include "api/vectors.h"
@@ -20,48 +20,60 @@
 namespace sluice {
 namespace {
 
-Json scalar_json(const MetadataValue& value, ValueType type, uint64_t i) {
+constexpr std::string_view kArchitecture = "general.architecture";
+
+void append_scalar(JsonText& out, const MetadataValue& value, ValueType type, uint64_t i) {
   switch (type) {
     case ValueType::string:
-      return std::string(value.text(i));
+      return out.text(value.text(i));
     case ValueType::boolean:
-      return value.as_bool(i).value_or(false);
+      return out.flag(value.as_bool(i).value_or(false));
     case ValueType::f32:
-      return shortest(static_cast<float>(value.as_f64(i).value_or(0)));
+      return out.real(shortest(static_cast<float>(value.as_f64(i).value_or(0))));
     case ValueType::f64:
-      return value.as_f64(i).value_or(0);
+      return out.real(value.as_f64(i).value_or(0));
     default:
-      if (const auto number = value.as_u64(i)) return *number;
-      return value.as_i64(i).value_or(0);
+      if (const auto number = value.as_u64(i)) return out.count(*number);
+      return out.whole(value.as_i64(i).value_or(0));
   }
 }
 
-Json value_json(const MetadataValue& value, uint64_t most) {
-  if (!value.is_array()) return scalar_json(value, value.type, 0);
-  Json first = Json::array();
-  for (uint64_t i = 0; i < std::min(value.count, most); ++i) {
-    first.push_back(scalar_json(value, value.element, i));
-  }
-  Json out = Json::object();
-  append(out, "array", value_type_name(value.element));
-  append(out, "count", value.count);
-  append(out, "first", std::move(first));
-  return out;
+void append_value(JsonText& out, const MetadataValue& value, uint64_t most) {
+  if (!value.is_array()) return append_scalar(out, value, value.type, 0);
+  out.open('{');
+  out.text("array", value_type_name(value.element));
+  out.count("count", value.count);
+  out.open("first", '[');
+  for (uint64_t i = 0; i < std::min(value.count, most); ++i)
+    append_scalar(out, value, value.element, i);
+  out.close(']');
+  out.close('}');
 }
 
-// A number from the metadata, or null. If the file has one for each layer, the largest.
-Json number_at(const Gguf& header, std::string_view key) {
+// A number from the metadata. If the file has one for each layer, the largest.
+std::optional<uint64_t> number_at(const Gguf& header, std::string_view key) {
   const MetadataValue* value = header.find(key);
   std::optional<uint64_t> largest;
   for (uint64_t i = 0; value != nullptr && i < value->count; ++i) {
     if (const auto number = value->as_u64(i)) largest = std::max(largest.value_or(0), *number);
   }
-  return largest ? Json(*largest) : Json(nullptr);
+  return largest;
 }
 
-Json text_at(const Gguf& header, std::string_view key) {
+void append_number(JsonText& out, std::string_view name, std::optional<uint64_t> value) {
+  value ? out.count(name, *value) : out.null(name);
+}
+
+std::optional<std::string_view> text_at(const Gguf& header, std::string_view key) {
   const MetadataValue* value = header.find(key);
-  return value && value->type == ValueType::string ? Json(std::string(value->text())) : Json();
+  if (value == nullptr || value->type != ValueType::string) return {};
+  return value->text();
+}
+
+void append_text_at(JsonText& out, std::string_view name, const Gguf& header,
+                    std::string_view key) {
+  const auto text = text_at(header, key);
+  text ? out.text(name, *text) : out.null(name);
 }
 
 std::string type_name(uint32_t type) {
@@ -69,15 +81,19 @@ std::string type_name(uint32_t type) {
   return name != nullptr ? std::string(name) : concat("type ", type);
 }
 
-Json tokenizer_json(const Gguf& header) {
+uint64_t tokens_of(const Gguf& header) {
   const MetadataValue* tokens = header.find("tokenizer.ggml.tokens");
-  Json out = Json::object();
-  append(out, "model", text_at(header, "tokenizer.ggml.model"));
-  append(out, "pre", text_at(header, "tokenizer.ggml.pre"));
-  append(out, "tokens", tokens != nullptr ? tokens->count : 0);
-  append(out, "bos", number_at(header, "tokenizer.ggml.bos_token_id"));
-  append(out, "eos", number_at(header, "tokenizer.ggml.eos_token_id"));
-  return out;
+  return tokens != nullptr ? tokens->count : 0;
+}
+
+void append_tokenizer(JsonText& out, const Gguf& header) {
+  out.open("tokenizer", '{');
+  append_text_at(out, "model", header, "tokenizer.ggml.model");
+  append_text_at(out, "pre", header, "tokenizer.ggml.pre");
+  out.count("tokens", tokens_of(header));
+  append_number(out, "bos", number_at(header, "tokenizer.ggml.bos_token_id"));
+  append_number(out, "eos", number_at(header, "tokenizer.ggml.eos_token_id"));
+  out.close('}');
 }
 
 // A size whose key begins with the architecture's name: the first of two keys that the file has.
@@ -95,153 +111,176 @@ constexpr Size kSizes[] = {
     {"kvHeads", "attention.head_count_kv", "attention.head_count"},
 };
 
-void append_sizes(Json& out, const Gguf& header, const std::string& architecture) {
-  const auto size = [&](std::string_view key) {
-    return number_at(header, concat(architecture, ".", key));
-  };
+std::optional<uint64_t> size_at(const Gguf& header, std::string_view key) {
+  const std::string_view architecture = text_at(header, kArchitecture).value_or("");
+  return number_at(header, concat(architecture, ".", key));
+}
+
+void append_sizes(JsonText& out, const Gguf& header) {
   for (const auto& [name, key, other] : kSizes) {
-    Json value = size(key);
-    if (value.is_null() && !other.empty()) value = size(other);
-    append(out, name, std::move(value));
+    auto value = size_at(header, key);
+    if (!value && !other.empty()) value = size_at(header, other);
+    append_number(out, name, value);
   }
-  Json head_dim = size("attention.key_length");
-  if (head_dim.is_null()) {
-    const Json embedding = size("embedding_length"), heads = size("attention.head_count");
-    if (embedding.is_number() && heads.is_number() && heads != 0)
-      head_dim = embedding.get<uint64_t>() / heads.get<uint64_t>();
+  auto head_dim = size_at(header, "attention.key_length");
+  if (!head_dim) {
+    const auto embedding = size_at(header, "embedding_length");
+    const auto heads = size_at(header, "attention.head_count");
+    if (embedding && heads && *heads != 0) head_dim = *embedding / *heads;
   }
-  append(out, "headDim", std::move(head_dim));
+  append_number(out, "headDim", head_dim);
   const TensorInfo* embedded = header.find_tensor("token_embd.weight");
-  Json tokenizer = tokenizer_json(header);
-  append(out, "vocab", embedded != nullptr ? Json(embedded->dims[1]) : tokenizer["tokens"]);
-  append(out, "tokenizer", std::move(tokenizer));
+  out.count("vocab", embedded != nullptr ? embedded->dims[1] : tokens_of(header));
+  append_tokenizer(out, header);
 }
 
 uint64_t elements(const TensorInfo& tensor) {
   return tensor.dims[0] * tensor.dims[1] * tensor.dims[2] * tensor.dims[3];
 }
 
-Json tensors_json(const Gguf& header) {
-  Json list = Json::array();
+void append_tensors(JsonText& out, const Gguf& header) {
+  out.open("tensors", '[');
   for (const TensorInfo& tensor : header.tensors) {
-    Json shape = Json::array();
-    for (uint32_t d = 0; d < std::min(tensor.n_dims, 4u); ++d) shape.push_back(tensor.dims[d]);
-    Json one = Json::object();
-    append(one, "name", tensor.name);
-    append(one, "type", type_name(tensor.type));
-    append(one, "shape", std::move(shape));
-    append(one, "bytes", tensor.bytes);
-    append(one, "offset", tensor.offset);
-    list.push_back(std::move(one));
+    out.open('{');
+    out.text("name", tensor.name);
+    out.text("type", type_name(tensor.type));
+    out.open("shape", '[');
+    for (uint32_t d = 0; d < std::min(tensor.n_dims, 4u); ++d) out.count(tensor.dims[d]);
+    out.close(']');
+    out.count("bytes", tensor.bytes);
+    out.count("offset", tensor.offset);
+    out.close('}');
   }
-  return list;
+  out.close(']');
 }
 
-Json types_json(const Gguf& header) {
-  Json types = Json::object();
+void append_types(JsonText& out, const Gguf& header) {
+  struct Total {
+    std::string type;
+    uint64_t tensors, bytes;
+  };
+  std::vector<Total> totals;
   for (const TensorInfo& tensor : header.tensors) {
-    Json& row = types[type_name(tensor.type)];
-    if (row.is_null()) row = {{"tensors", 0}, {"bytes", 0}};
-    row["tensors"] = row["tensors"].get<uint64_t>() + 1;
-    row["bytes"] = row["bytes"].get<uint64_t>() + tensor.bytes;
+    const std::string type = type_name(tensor.type);
+    auto total = std::ranges::find(totals, type, &Total::type);
+    if (total == totals.end()) total = totals.insert(total, {type, 0, 0});
+    ++total->tensors;
+    total->bytes += tensor.bytes;
   }
-  return types;
+  out.open("types", '{');
+  for (const auto& [type, tensors, bytes] : totals) {
+    out.open(type, '{');
+    out.count("tensors", tensors);
+    out.count("bytes", bytes);
+    out.close('}');
+  }
+  out.close('}');
 }
 
 // What the model makes of texts; nothing of one that can't be run.
-void append_use(Json& out, const Gguf& header) {
+void append_use(JsonText& out, const Gguf& header) {
   const auto use = model_use(header);
   if (!use) return;
-  const std::pair<bool, const char*> all[] = {
-      {use->makes.text, "text"}, {use->makes.vectors, "vectors"}, {use->makes.masks, "masks"}};
-  Json makes = Json::array();
-  for (const auto& [made, name] : all)
-    if (made) makes.push_back(name);
-  append(out, "makes", std::move(makes));
-  append(out, "pooling", std::string(pooling_name(use->pooling)));
-  append(out, "dimensions", use->vector_width);
+  out.open("makes", '[');
+  if (use->makes.text) out.text("text");
+  if (use->makes.vectors) out.text("vectors");
+  if (use->makes.masks) out.text("masks");
+  out.close(']');
+  out.text("pooling", pooling_name(use->pooling));
+  out.whole("dimensions", use->vector_width);
 }
 
-void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Access access,
+void append_memory(JsonText& out, const Gguf& header, const LoadOptions& options, Access access,
                    Notes& notes) {
   auto plan = plan_memory(header, options, access);
   const auto tokenizer = Tokenizer::from_gguf(header);
   if (tokenizer) notes = tokenizer->warnings();
   if (plan && !tokenizer) plan = std::unexpected(tokenizer.error());
   if (!plan) {
-    append(out, "memory", nullptr);
-    append(out, "supported", false);
-    Json error = Json::object();
-    append(error, "code", code_name(plan.error().code));
-    append(error, "message", plan.error().message);
-    append_facts(error, plan.error().facts);
-    append(out, "error", std::move(error));
+    out.null("memory");
+    out.flag("supported", false);
+    out.open("error", '{');
+    out.error(plan.error());
+    out.close('}');
     return;
   }
   const uint64_t context = plan->context_size;
-  const Json own = out.value("contextLength", Json());
-  add_context_note(context, own.is_number() ? own.get<uint64_t>() : context, notes);
-  const Count bytes[] = {{"weights", plan->weights},       {"kv", plan->kv},
-                         {"kvChunk", plan->kv_chunk},      {"activations", plan->activations},
-                         {"constant", plan->constant},     {"start", plan->before_first_token()},
-                         {"total", plan->total()},         {"all", plan->all},
-                         {"least", plan->least},           {"budget", plan->budget},
-                         {"rereadBytes", plan->reread},    {"bytesPerToken", plan->per_token},
-                         {"leftOutBytes", plan->left_out}, {"session", plan->session}};
-  Json memory = Json::object();
-  append(memory, "contextSize", context);
-  append(memory, "plannedTokens", plan->planned_tokens);
-  append(memory, "kvType", options.kv_type);
-  append_counts(memory, bytes);
-  append(out, "memory", std::move(memory));
-  append(out, "supported", true);
+  add_context_note(context, size_at(header, "context_length").value_or(context), notes);
+  out.open("memory", '{');
+  out.count("contextSize", context);
+  out.count("plannedTokens", plan->planned_tokens);
+  out.text("kvType", options.kv_type);
+  out.count("weights", plan->weights);
+  out.count("kv", plan->kv);
+  out.count("kvChunk", plan->kv_chunk);
+  out.count("activations", plan->activations);
+  out.count("constant", plan->constant);
+  out.count("start", plan->before_first_token());
+  out.count("total", plan->total());
+  out.count("all", plan->all);
+  out.count("least", plan->least);
+  out.count("budget", plan->budget);
+  out.count("rereadBytes", plan->reread);
+  out.count("bytesPerToken", plan->per_token);
+  out.count("leftOutBytes", plan->left_out);
+  out.count("session", plan->session);
+  out.close('}');
+  out.flag("supported", true);
 }
 
 // {"temperature":0.6,..}: what the file recommends.
-Json sampling_json(const ModelSampling& sampling) {
-  Json json = Json::object();
+void append_sampling(JsonText& out, const ModelSampling& sampling) {
+  if (sampling.given.empty()) return;
+  out.open("sampling", '{');
   for (const auto& [name, value] : sampling.given) {
     const auto whole = static_cast<int64_t>(value);
     const bool is_whole = static_cast<float>(whole) == value;
-    append(json, name, is_whole ? Json(whole) : Json(shortest(value)));
+    is_whole ? out.whole(name, whole) : out.real(name, shortest(value));
   }
-  return json;
+  out.close('}');
 }
 
 }  // namespace
 
 std::string metadata_json(const MetadataValue& value, uint64_t most) {
-  return dump(value_json(value, most));
+  JsonText out;
+  append_value(out, value, most);
+  return out.take();
 }
 
 std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size,
                          Access access, uint64_t most) {
-  const Json architecture = text_at(header, "general.architecture");
-  Json out = Json::object();
-  append(out, "architecture", architecture);
-  append(out, "name", text_at(header, "general.name"));
+  JsonText out;
+  out.open('{');
+  append_text_at(out, "architecture", header, kArchitecture);
+  append_text_at(out, "name", header, "general.name");
   uint64_t parameters = 0;
   for (const TensorInfo& tensor : header.tensors) parameters += elements(tensor);
-  append(out, "parameters", parameters);
-  append(out, "version", header.version);
-  append(out, "files", header.files.size());
-  append(out, "fileBytes", file_size != 0 ? file_size : header.file_bytes());
-  append(out, "dataOffset", header.data_offset);
-  append(out, "dataBytes", header.data_bytes);
-  append_sizes(out, header, architecture.is_string() ? architecture.get<std::string>() : "");
+  out.count("parameters", parameters);
+  out.count("version", header.version);
+  out.count("files", header.files.size());
+  out.count("fileBytes", file_size != 0 ? file_size : header.file_bytes());
+  out.count("dataOffset", header.data_offset);
+  out.count("dataBytes", header.data_bytes);
+  append_sizes(out, header);
   append_use(out, header);
-  append(out, "types", types_json(header));
+  append_types(out, header);
   const ModelSampling sampling = read_model_sampling(header);
-  if (!sampling.given.empty()) append(out, "sampling", sampling_json(sampling));
+  append_sampling(out, sampling);
   Notes notes;
   append_memory(out, header, options, access, notes);
   notes.insert(notes.end(), sampling.notes.begin(), sampling.notes.end());
-  append(out, "notes", notes_list(notes));
-  Json metadata = Json::object();
-  for (const auto& [key, value] : header.metadata) append(metadata, key, value_json(value, most));
-  append(out, "metadata", std::move(metadata));
-  append(out, "tensors", tensors_json(header));
-  return dump(out);
+  out.key("notes");
+  out.notes(notes);
+  out.open("metadata", '{');
+  for (const auto& [key, value] : header.metadata) {
+    out.key(key);
+    append_value(out, value, most);
+  }
+  out.close('}');
+  append_tensors(out, header);
+  out.close('}');
+  return out.take();
 }
 
 }  // namespace sluice

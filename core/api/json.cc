@@ -13,23 +13,32 @@
 namespace sluice {
 namespace {
 
-// [[id, logprob], ..]
-Json top_json(const std::vector<std::pair<TokenId, float>>& top) {
-  Json list = Json::array();
-  for (const auto& [id, logprob] : top) list.push_back(Json::array({id, shortest(logprob)}));
-  return list;
+// As "top": [[id, logprob], ..]
+void append_top(JsonText& out, const std::vector<std::pair<TokenId, float>>& top) {
+  out.open("top", '[');
+  for (const auto& [id, logprob] : top) {
+    out.open('[');
+    out.whole(id);
+    out.real(shortest(logprob));
+    out.close(']');
+  }
+  out.close(']');
 }
 
-void append_raw(std::string& out, const RawLogits& raw) {
-  out += concat("{\"logSum\":", dump(raw.log_sum), ",\"entropy\":", dump(raw.entropy),
-                ",\"draws\":", raw.draws, ",\"best\":[");
-  const char* before = "[";
+void append_raw(JsonText& out, const RawLogits& raw) {
+  out.open("raw", '{');
+  out.real("logSum", raw.log_sum);
+  out.real("entropy", raw.entropy);
+  out.count("draws", raw.draws);
+  out.open("best", '[');
   for (const auto& [id, logit] : raw.best) {
-    out += concat(before, id, ",");
-    append_float(out, logit);
-    before = "],[";
+    out.open('[');
+    out.whole(id);
+    out.exact(logit);
+    out.close(']');
   }
-  out += raw.best.empty() ? "]}" : "]]}";
+  out.close(']');
+  out.close('}');
 }
 
 // Memory of the process: the size of the wasm heap, or natively the largest resident set so far.
@@ -50,114 +59,131 @@ uint64_t heap_bytes() {
 // Milliseconds and rates get three decimals: the clock is no more exact than that.
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
-Json stats_object(const Stats& stats) {
-  Json out = Json::object();
-  append(out, "kernels", stats.kernels);
-  append_whole(out, "threads", stats.threads);
-  append_whole(out, "decodeThreads", stats.decode_threads);
-  append_whole(out, "contextSize", stats.context_size);
-  append_real(out, "loadMs", rounded(stats.load_ms));
-  append_real(out, "ttftMs", rounded(stats.ttft_ms));
-  append_real(out, "waitedMs", rounded(stats.waited_ms));
-  append_whole(out, "promptTokens", stats.prompt_tokens);
-  append_whole(out, "reusedTokens", stats.reused_tokens);
-  append_real(out, "promptTokensPerSecond", rounded(stats.prompt_tps));
-  append_whole(out, "tokens", stats.tokens);
-  append_whole(out, "reasoningTokens", stats.reasoning_tokens);
-  append_real(out, "tokensPerSecond", rounded(stats.tps));
-  const Count counts[] = {
-      {"residentBytes", stats.resident_bytes},
-      {"rereadBytes", stats.reread_bytes},
-      {"streamedBytes", stats.reread_bytes},  // its name before; goes with the next version
-      {"memoryBudget", stats.memory_budget},
-      {"bytesPerToken", stats.bytes_per_token},
-      {"heapBytes", heap_bytes()},
-      {"seed", stats.seed}};
-  append_counts(out, counts);
-  return out;
+// {"kernels":..}
+void append_stats(JsonText& out, const Stats& stats) {
+  out.open('{');
+  out.text("kernels", stats.kernels);
+  out.whole("threads", stats.threads);
+  out.whole("decodeThreads", stats.decode_threads);
+  out.whole("contextSize", stats.context_size);
+  out.real("loadMs", rounded(stats.load_ms));
+  out.real("ttftMs", rounded(stats.ttft_ms));
+  out.real("waitedMs", rounded(stats.waited_ms));
+  out.whole("promptTokens", stats.prompt_tokens);
+  out.whole("reusedTokens", stats.reused_tokens);
+  out.real("promptTokensPerSecond", rounded(stats.prompt_tps));
+  out.whole("tokens", stats.tokens);
+  out.whole("reasoningTokens", stats.reasoning_tokens);
+  out.real("tokensPerSecond", rounded(stats.tps));
+  out.count("residentBytes", stats.resident_bytes);
+  out.count("rereadBytes", stats.reread_bytes);
+  out.count("streamedBytes", stats.reread_bytes);  // its name before; goes with the next version
+  out.count("memoryBudget", stats.memory_budget);
+  out.count("bytesPerToken", stats.bytes_per_token);
+  out.count("heapBytes", heap_bytes());
+  out.count("seed", stats.seed);
+  out.close('}');
 }
 
-// {"event":name}
-Json event_object(std::string_view name) {
-  Json out = Json::object();
-  append(out, "event", name);
-  return out;
+// {"event":name
+void open_event(JsonText& out, std::string_view name) {
+  out.open('{');
+  out.text("event", name);
 }
 
 }  // namespace
 
 std::string event_json(const Event& event, const Stats& stats) {
   constexpr std::string_view kNames[] = {"working", "waiting", "token", "done"};
-  Json out = event_object(kNames[static_cast<size_t>(event.kind)]);
+  JsonText out;
+  open_event(out, kNames[static_cast<size_t>(event.kind)]);
   if (event.kind == Event::Kind::token) {
-    append_whole(out, "id", event.id);
-    append(out, "text", event.text);
-    append_real(out, "logprob", shortest(event.logprob));
-    if (event.reasoning) append(out, "reasoning", true);
-    if (!event.top.empty()) append(out, "top", top_json(event.top));
+    out.whole("id", event.id);
+    out.text("text", event.text);
+    out.real("logprob", shortest(event.logprob));
+    if (event.reasoning) out.flag("reasoning", true);
+    if (!event.top.empty()) append_top(out, event.top);
+    if (event.raw) append_raw(out, *event.raw);
   } else if (event.kind == Event::Kind::done) {
-    append(out, "finish", finish_name(event.finish));
-    append(out, "stats", stats_object(stats));
+    out.text("finish", finish_name(event.finish));
+    out.key("stats");
+    append_stats(out, stats);
   }
-  std::string text = dump(out);
-  if (event.kind == Event::Kind::token && event.raw) {
-    text.back() = ',';
-    text += "\"raw\":";
-    append_raw(text, *event.raw);
-    text += '}';
-  }
-  return text;
+  out.close('}');
+  return out.take();
 }
 
 std::string logits_json(std::span<const float> logits, int top, bool hash) {
-  Json out = Json::object();
-  if (hash) append(out, "hash", logits_hash(logits));
-  append(out, "top", top_json(top_logprobs(logits, top)));
-  return dump(out);
+  JsonText out;
+  out.open('{');
+  if (hash) out.text("hash", logits_hash(logits));
+  append_top(out, top_logprobs(logits, top));
+  out.close('}');
+  return out.take();
 }
 
-std::string notes_json(const Notes& notes) { return dump(notes_list(notes)); }
+std::string notes_json(const Notes& notes) {
+  JsonText out;
+  out.notes(notes);
+  return out.take();
+}
 
-std::string stats_json(const Stats& stats) { return dump(stats_object(stats)); }
+std::string stats_json(const Stats& stats) {
+  JsonText out;
+  append_stats(out, stats);
+  return out.take();
+}
 
 std::string error_json(const Error& error) {
-  Json out = event_object("error");
-  append(out, "code", code_name(error.code));
-  append(out, "message", error.message);
-  append_facts(out, error.facts);
-  return dump(out);
+  JsonText out;
+  open_event(out, "error");
+  out.error(error);
+  out.close('}');
+  return out.take();
 }
 
 std::string chat_prompt_json(const ChatPrompt& prompt, bool tokens) {
-  Json out = Json::object();
-  append(out, "text", prompt.text);
-  if (tokens) append(out, "tokens", prompt.tokens);
-  append(out, "template", prompt.source);
-  append(out, "warnings", notes_list(prompt.warnings));
-  return dump(out);
+  JsonText out;
+  out.open('{');
+  out.text("text", prompt.text);
+  if (tokens) {
+    out.open("tokens", '[');
+    for (const TokenId id : prompt.tokens) out.whole(id);
+    out.close(']');
+  }
+  out.text("template", prompt.source);
+  out.key("warnings");
+  out.notes(prompt.warnings);
+  out.close('}');
+  return out.take();
 }
 
 std::string reply_prompt_json(const ReplyPrompt& reply) {
   const ChatPrompt& prompt = reply.prompt;
-  Json out = Json::object();
-  append_whole(out, "tokens", static_cast<int64_t>(prompt.tokens.size()));
-  append_whole(out, "dropped", static_cast<int64_t>(prompt.dropped_messages));
-  append(out, "template", prompt.source);
-  append(out, "reasoning", reply.format.has_reasoning());
-  append(out, "warnings", notes_list(prompt.warnings));
-  return dump(out);
+  JsonText out;
+  out.open('{');
+  out.count("tokens", prompt.tokens.size());
+  out.count("dropped", prompt.dropped_messages);
+  out.text("template", prompt.source);
+  out.flag("reasoning", reply.format.has_reasoning());
+  out.key("warnings");
+  out.notes(prompt.warnings);
+  out.close('}');
+  return out.take();
 }
 
 std::string token_bytes_json(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
-  Json out = Json::array();
+  JsonText out;
+  out.open('[');
   for (const TokenId id : ids) {
     const std::string_view piece = tokenizer.piece(id);
-    Json bytes = Json::array();
+    out.open('[');
     for (const char c : piece.empty() ? tokenizer.raw_token(id) : piece)
-      bytes.push_back(static_cast<uint8_t>(c));
-    out.push_back(std::move(bytes));
+      out.count(static_cast<uint8_t>(c));
+    out.close(']');
   }
-  return dump(out);
+  out.close(']');
+  return out.take();
 }
 
 }  // namespace sluice

@@ -12,102 +12,123 @@ namespace {
 
 constexpr int kLargeNumber = 15;  // numbers from 10^15 on are written with an exponent
 
-void append_text(std::string& out, const Json& json) {
-  switch (json.type()) {
-    case Json::value_t::object: {
-      const char* before = "{";
-      for (const auto& [name, value] : json.get_ref<const Json::object_t&>()) {
-        out += before;
-        append_json_text(out, name);
-        out += ':';
-        append_text(out, value);
-        before = ",";
-      }
-      out += json.empty() ? "{}" : "}";
-      break;
-    }
-    case Json::value_t::array: {
-      const char* before = "[";
-      for (const Json& value : json.get_ref<const Json::array_t&>()) {
-        out += before;
-        append_text(out, value);
-        before = ",";
-      }
-      out += json.empty() ? "[]" : "]";
-      break;
-    }
-    case Json::value_t::string:
-      append_json_text(out, json.get_ref<const std::string&>());
-      break;
-    case Json::value_t::boolean:
-      out += json.get<bool>() ? "true" : "false";
-      break;
-    case Json::value_t::number_integer:
-      out += concat(json.get<int64_t>());
-      break;
-    case Json::value_t::number_unsigned:
-      out += concat(json.get<uint64_t>());
-      break;
-    case Json::value_t::number_float:
-      if (const double value = json.get<double>(); std::isfinite(value)) {
-        out += shortest_decimal(value, kLargeNumber);
-        break;
-      }
-      [[fallthrough]];
-    default:
-      out += "null";
-  }
-}
-
 }  // namespace
 
-std::string dump(const Json& json) {
-  std::string out;
-  append_text(out, json);
-  return out;
+// A comma before all but what is first, or has a name.
+void JsonText::begin() {
+  if (!out_.empty() && std::string_view("{[:").find(out_.back()) == std::string_view::npos)
+    out_ += ',';
 }
 
-void append(Json& object, std::string_view key, Json value) {
-  object.get_ref<Json::object_t&>().emplace_back(std::string(key), std::move(value));
+void JsonText::raw(std::string_view json) {
+  begin();
+  out_ += json;
 }
 
-void append_whole(Json& object, std::string_view key, int64_t value) { append(object, key, value); }
+void JsonText::open(char bracket) { raw({&bracket, 1}); }
 
-void append_real(Json& object, std::string_view key, double value) { append(object, key, value); }
+void JsonText::close(char bracket) { out_ += bracket; }
 
-void append_counts(Json& object, std::span<const Count> counts) {
-  for (const auto& [name, value] : counts) append(object, name, value);
+void JsonText::null() { raw("null"); }
+
+void JsonText::flag(bool value) { raw(value ? "true" : "false"); }
+
+void JsonText::whole(int64_t value) { raw(concat(value)); }
+
+void JsonText::count(uint64_t value) { raw(concat(value)); }
+
+void JsonText::real(double value) {
+  raw(std::isfinite(value) ? shortest_decimal(value, kLargeNumber) : "null");
 }
 
-namespace {
+void JsonText::exact(float value) {
+  begin();
+  append_float(out_, value);
+}
 
-Json facts_object(const Facts& facts) {
-  Json out = Json::object();
+void JsonText::text(std::string_view value) {
+  begin();
+  append_json_text(out_, value);
+}
+
+void JsonText::key(std::string_view name) {
+  text(name);
+  out_ += ':';
+}
+
+void JsonText::open(std::string_view name, char bracket) {
+  key(name);
+  open(bracket);
+}
+
+void JsonText::null(std::string_view name) {
+  key(name);
+  null();
+}
+
+void JsonText::flag(std::string_view name, bool value) {
+  key(name);
+  flag(value);
+}
+
+void JsonText::whole(std::string_view name, int64_t value) {
+  key(name);
+  whole(value);
+}
+
+void JsonText::count(std::string_view name, uint64_t value) {
+  key(name);
+  count(value);
+}
+
+void JsonText::real(std::string_view name, double value) {
+  key(name);
+  real(value);
+}
+
+void JsonText::exact(std::string_view name, float value) {
+  key(name);
+  exact(value);
+}
+
+void JsonText::text(std::string_view name, std::string_view value) {
+  key(name);
+  text(value);
+}
+
+void JsonText::facts(const Facts& facts) {
+  if (facts.empty()) return;
+  open("facts", '{');
   for (const auto& [name, value] : facts) {
-    const auto* number = std::get_if<uint64_t>(&value);
-    append(out, name, number != nullptr ? Json(*number) : Json(std::get<1>(value)));
+    if (const auto* number = std::get_if<uint64_t>(&value)) {
+      count(name, *number);
+    } else {
+      text(name, std::get<1>(value));
+    }
   }
-  return out;
+  close('}');
 }
 
-}  // namespace
-
-void append_facts(Json& out, const Facts& facts) {
-  if (!facts.empty()) append(out, "facts", facts_object(facts));
+void JsonText::error(const Error& error) {
+  text("code", code_name(error.code));
+  text("message", error.message);
+  facts(error.facts);
 }
 
-Json notes_list(const Notes& notes) {
-  Json list = Json::array();
+void JsonText::notes(const Notes& notes) {
+  open('[');
   for (const Note& note : notes) {
-    Json one = Json::object();
-    append(one, "code", note_code_name(note.code));
-    append(one, "message", note.message);
-    append(one, "audience", note_audience(note.code));
-    append_facts(one, note.facts);
-    list.push_back(std::move(one));
+    open('{');
+    text("code", note_code_name(note.code));
+    text("message", note.message);
+    text("audience", note_audience(note.code));
+    facts(note.facts);
+    close('}');
   }
-  return list;
+  close(']');
 }
+
+std::string JsonText::take() { return std::move(out_); }
 
 double shortest(float value) {
   if (!std::isfinite(value)) return static_cast<double>(value);  // written as null

@@ -1,12 +1,7 @@
-// What JSON of the core is made of.
-//
-// nlohmann-json is used without exceptions: the type of a value is checked before it is read. It
-// only holds values: base/parse_json.h reads texts, and dump() writes them.
+// What JSON of the core is written with. base/parse_json.h reads it.
 #pragma once  // inside
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,23 +9,46 @@
 
 namespace sluice {
 
-using Json = nlohmann::ordered_json;
+// Writes JSON without spaces, from its beginning to its end. The commas follow from what is
+// written already. Each function appends a value; with a name, a member of the object that is open.
+class JsonText {
+ public:
+  void open(char bracket);  // '{' or '['
+  void close(char bracket);
+  void null();
+  void flag(bool value);
+  void whole(int64_t value);
+  void count(uint64_t value);
+  // Null if it is not finite.
+  void real(double value);
+  // With at most nine digits, which read back as the same bits.
+  void exact(float value);
+  void text(std::string_view value);
+  void raw(std::string_view json);
+  void notes(const Notes& notes);
 
-// Without spaces. Numbers that are not finite become null. (nlohmann-json's own writer would take
-// 4 KB more of a page's modules.)
-std::string dump(const Json& json);
-// Appends a member with a new name. Json's operator[] would first search all members for it.
-void append(Json& object, std::string_view key, Json value);
-// Numbers, in functions of their own: a list of Json's initializers takes three times the code.
-void append_whole(Json& object, std::string_view key, int64_t value);
-void append_real(Json& object, std::string_view key, double value);
-struct Count {
-  std::string_view name;
-  uint64_t value;
+  void key(std::string_view name);  // of the value that comes next
+  void open(std::string_view name, char bracket);
+  void null(std::string_view name);
+  void flag(std::string_view name, bool value);
+  void whole(std::string_view name, int64_t value);
+  void count(std::string_view name, uint64_t value);
+  void real(std::string_view name, double value);
+  void exact(std::string_view name, float value);
+  void text(std::string_view name, std::string_view value);
+
+  // Members "code", "message" and, if there are any, "facts".
+  void error(const Error& error);
+
+  std::string take();
+
+ private:
+  void begin();
+  void facts(const Facts& facts);
+
+  std::string out_;
 };
-void append_counts(Json& object, std::span<const Count> counts);
-void append_facts(Json& out, const Facts& facts);  // as "facts", if there are any
-Json notes_list(const Notes& notes);
+
 // The double that is written like the float: 0.1f as 0.1 and not as 0.10000000149011612.
 double shortest(float value);
 // Appends the float as JSON, or null: at most nine digits, which read back as the same bits. Takes

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "base/decimal.h"
 #include "base/utf8.h"
@@ -43,6 +44,12 @@ namespace detail {
 
 void Part::append_to(std::string& out) const {
   switch (kind_) {
+    case Kind::c_text:
+      out.append(text_);
+      break;
+    case Kind::string:
+      out.append(*string_);
+      break;
     case Kind::text:
       out.append(text_, size_);
       break;
@@ -59,22 +66,26 @@ void Part::append_to(std::string& out) const {
   }
 }
 
-std::string concat(std::initializer_list<Part> parts) {
+std::string concat(const Part* parts, size_t n) {
   std::string out;
-  for (const Part& part : parts) part.append_to(out);
+  for (size_t i = 0; i < n; ++i) parts[i].append_to(out);
   return out;
 }
 
-std::unexpected<Error> fail(Code code, std::initializer_list<Part> parts) {
-  return std::unexpected(Error{code, concat(parts)});
+Error* fail(Code code, const Part* parts, size_t n) { return new Error{code, concat(parts, n)}; }
+
+Error take(Error* error) {
+  Error taken = std::move(*error);
+  delete error;
+  return taken;
+}
+
+Error* with_facts(Error* error, Facts facts) {
+  error->facts = std::move(facts);
+  return error;
 }
 
 }  // namespace detail
-
-std::unexpected<Error> with_facts(std::unexpected<Error> failure, Facts facts) {
-  failure.error().facts = std::move(facts);
-  return failure;
-}
 
 bool is_unsafe(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || is_direction_mark(code) ||
@@ -129,7 +140,7 @@ std::string safe_json(std::string_view json) {
   return out;
 }
 
-void append_json_text(std::string& out, std::string_view text, bool ascii) {
+void append_json_text(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
     const Utf8Char c = utf8_decode(text);
@@ -140,11 +151,8 @@ void append_json_text(std::string& out, std::string_view text, bool ascii) {
     if (name != std::string_view::npos) {
       out += '\\';
       out += "\"\\nrtbf"[name];
-    } else if (code < 0x20 || (code >= 0x80 && code < 0x10000 && ascii)) {
+    } else if (code < 0x20) {
       append_escape(out, code);
-    } else if (code >= 0x10000 && ascii) {
-      append_escape(out, 0xd800 + ((code - 0x10000) >> 10));
-      append_escape(out, 0xdc00 + ((code - 0x10000) & 0x3ff));
     } else {
       utf8_append(out, code);
     }

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <expected>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "base/result.h"
 
@@ -17,8 +19,9 @@ namespace detail {
 class Part {
  public:
   Part(std::string_view text) : kind_(Kind::text), size_(text.size()), text_(text.data()) {}
-  Part(const char* text) : Part(std::string_view(text)) {}
-  Part(const std::string& text) : Part(std::string_view(text)) {}
+  // A pointer is all that is kept: reading the size would take code in each of the many messages.
+  Part(const char* text) : kind_(Kind::c_text), text_(text) {}
+  Part(const std::string& text) : kind_(Kind::string), string_(&text) {}
   Part(double value) : kind_(Kind::f64), f64_(value) {}
   Part(float value) : kind_(Kind::f32), f64_(static_cast<double>(value)) {}
   template <typename T>
@@ -28,34 +31,69 @@ class Part {
   void append_to(std::string& out) const;
 
  private:
-  enum class Kind : uint32_t { text, i64, u64, f64, f32 };
+  enum class Kind : uint32_t { c_text, string, text, i64, u64, f64, f32 };
   Kind kind_;
-  size_t size_ = 0;
+  size_t size_;  // of a `text`
   union {
     const char* text_;
+    const std::string* string_;
     uint64_t u64_;
     double f64_;
   };
 };
 // These are no templates, to keep the code of the many messages small.
-std::string concat(std::initializer_list<Part> parts);
-std::unexpected<Error> fail(Code code, std::initializer_list<Part> parts);
+std::string concat(const Part* parts, size_t n);
+Error* fail(Code code, const Part* parts, size_t n);
+Error take(Error* error);  // deletes it
+Error* with_facts(Error* error, Facts facts);
 }  // namespace detail
+
+// What fail() returns: an error on its way into the Result or Status that a function returns, which
+// is made in its place. As a std::unexpected it would be moved twice and destroyed in each caller.
+class [[nodiscard]] NewError {
+ public:
+  [[gnu::always_inline]] explicit NewError(Error* error) : error_(error) {}  // owns it
+  explicit NewError(Error error) : error_(new Error(std::move(error))) {}
+  [[gnu::always_inline]] NewError(NewError&& from) : error_(from.release()) {}
+  NewError& operator=(NewError&&) = delete;
+  [[gnu::always_inline]] ~NewError() {
+    if (error_ != nullptr) detail::take(error_);
+  }
+  template <typename T>
+  [[gnu::always_inline]] operator std::expected<T, Error>() && {
+    return std::expected<T, Error>(std::unexpect, Taken{release()});
+  }
+  [[gnu::always_inline]] operator std::unexpected<Error>() && {
+    return std::unexpected<Error>(Taken{release()});
+  }
+  [[gnu::always_inline]] Error* release() { return std::exchange(error_, nullptr); }
+
+ private:
+  struct Taken {
+    Error* error;
+    [[gnu::always_inline]] operator Error() const { return detail::take(error); }
+  };
+  Error* error_;
+};
 
 // Joins texts and numbers: concat("tensor ", name, " has ", n, " rows").
 template <typename... Parts>
 [[gnu::always_inline]] inline std::string concat(const Parts&... parts) {
-  return detail::concat({detail::Part(parts)...});
+  const detail::Part all[] = {detail::Part(parts)...};
+  return detail::concat(all, sizeof...(parts));
 }
 
 // return fail(Code::bad_file, "the file has ", n, " bytes; ...");
 template <typename... Parts>
-[[gnu::always_inline]] inline std::unexpected<Error> fail(Code code, const Parts&... parts) {
-  return detail::fail(code, {detail::Part(parts)...});
+[[gnu::always_inline]] inline NewError fail(Code code, const Parts&... parts) {
+  const detail::Part all[] = {detail::Part(parts)...};
+  return NewError(detail::fail(code, all, sizeof...(parts)));
 }
 
 // return with_facts(fail(..), {{"tokens", n}, {"room", most}});
-std::unexpected<Error> with_facts(std::unexpected<Error> failure, Facts facts);
+[[gnu::always_inline]] inline NewError with_facts(NewError error, Facts facts) {
+  return NewError(detail::with_facts(error.release(), std::move(facts)));
+}
 
 // --- text of others, shown to a person -----------------------------------------------------------
 // What stands in a file, an address or a model's answer must not control a terminal, nor look like
@@ -73,8 +111,8 @@ std::string safe_text(std::string_view text);
 std::string safe_json(std::string_view json);
 
 // Appends the text as JSON, in quotes. What is no UTF-8 becomes U+FFFD: one for each longest piece
-// that begins a character. `ascii`: with escapes in place of all other characters.
-void append_json_text(std::string& out, std::string_view text, bool ascii = false);
+// that begins a character.
+void append_json_text(std::string& out, std::string_view text);
 
 // "1 thread", "2 threads": a count with its noun.
 std::string counted(uint64_t n, std::string_view noun);

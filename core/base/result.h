@@ -107,13 +107,28 @@ template <typename T>
 using Result = std::expected<T, Error>;
 using Status = std::expected<void, Error>;
 
+// An error on its way into the Result or Status that a function returns: moved there once. A
+// std::unexpected would be one more copy to move and to destroy.
+class PassedError {
+ public:
+  explicit PassedError(Error& error) : error_(error) {}
+  template <typename T>
+  operator std::expected<T, Error>() && {
+    return std::expected<T, Error>(std::unexpect, std::move(error_));
+  }
+  operator std::unexpected<Error>() && { return std::unexpected<Error>(std::move(error_)); }
+
+ private:
+  Error& error_;
+};
+
 }  // namespace sluice
 
 // Returns the error of `expr` (a Result or Status) from the function, if there is one.
 #define SLUICE_TRY(expr)                                     \
   do {                                                       \
     if (auto sluice_try = (expr); !sluice_try.has_value()) { \
-      return std::unexpected(std::move(sluice_try).error()); \
+      return ::sluice::PassedError(sluice_try.error());      \
     }                                                        \
   } while (0)
 
@@ -121,8 +136,8 @@ using Status = std::expected<void, Error>;
 // error.
 #define SLUICE_ASSIGN(target, expr) SLUICE_ASSIGN_AT(target, expr, __LINE__)
 #define SLUICE_ASSIGN_AT(target, expr, line) SLUICE_ASSIGN_NAMED(target, expr, line)
-#define SLUICE_ASSIGN_NAMED(target, expr, line)                      \
-  auto sluice_result_##line = (expr);                                \
-  if (!sluice_result_##line.has_value())                             \
-    return std::unexpected(std::move(sluice_result_##line).error()); \
+#define SLUICE_ASSIGN_NAMED(target, expr, line)                 \
+  auto sluice_result_##line = (expr);                           \
+  if (!sluice_result_##line.has_value())                        \
+    return ::sluice::PassedError(sluice_result_##line.error()); \
   target = std::move(*sluice_result_##line)

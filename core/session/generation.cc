@@ -33,11 +33,11 @@ TokenId Generation::next_token(std::span<const float> logits, std::span<const To
   const bool too_long = max_thinking_ >= 0 && reasoning_tokens >= max_thinking_;
   if (too_long && thinking()) {
     max_thinking_ = -1;
-    for (const TokenId id : tokenizer_.encode(think_close_, true)) forced_tokens_.push_back(id);
+    forced_tokens_ = tokenizer_.encode(think_close_, true);
   }
   if (forced_tokens_.empty()) return sampler_.sample(logits, tokens);
   const TokenId id = forced_tokens_.front();
-  forced_tokens_.pop_front();
+  forced_tokens_.erase(forced_tokens_.begin());
   return id;
 }
 
@@ -62,12 +62,12 @@ bool Generation::flush_text() {
 }
 
 void Generation::release(std::vector<ReplyText>& texts) {
-  for (ReplyText& one : texts) {
-    undecided_.front().text = std::move(one.text);
-    undecided_.front().reasoning = one.reasoning;
-    events.push_back(std::move(undecided_.front()));
-    undecided_.pop_front();
+  for (size_t i = 0; i < texts.size(); ++i) {
+    undecided_[i].text = std::move(texts[i].text);
+    undecided_[i].reasoning = texts[i].reasoning;
+    events.push_back(std::move(undecided_[i]));
   }
+  undecided_.erase(undecided_.begin(), undecided_.begin() + static_cast<ptrdiff_t>(texts.size()));
 }
 
 }  // namespace sluice

@@ -1,7 +1,6 @@
 // What a run generates: the tokens that are chosen and the text that is certain.
 #pragma once  // inside
 
-#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,7 +38,7 @@ class Generation {
   uint64_t draws() const { return sampler_.draws(); }
   const GenerateOptions& options() const { return options_; }
 
-  std::deque<Event> events;  // for the caller
+  std::vector<Event> events;  // for the caller: few
 
  private:
   void release(std::vector<ReplyText>& texts);
@@ -49,12 +48,12 @@ class Generation {
   Sampler sampler_;
   size_t answer_begin_;
   PendingText text_;
-  std::deque<Event> undecided_;  // tokens whose text is not certain yet
+  std::vector<Event> undecided_;  // tokens whose text is not certain yet
   // Of a reply.
   std::vector<TokenId> end_tokens_;
   std::string think_close_;
-  int64_t max_thinking_ = -1;          // tokens of reasoning; -1: any number
-  std::deque<TokenId> forced_tokens_;  // they are written next, whatever is likely
+  int64_t max_thinking_ = -1;           // tokens of reasoning; -1: any number
+  std::vector<TokenId> forced_tokens_;  // they are written next, whatever is likely
 };
 
 }  // namespace sluice

@@ -345,7 +345,7 @@ Result<Event> Session::step() {
   }
   if (run.has_events()) {
     event = std::move(run.generation->events.front());
-    run.generation->events.pop_front();
+    run.generation->events.erase(run.generation->events.begin());
     return event;
   }
   event.kind = Event::Kind::done;

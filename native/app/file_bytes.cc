@@ -204,12 +204,13 @@ OutputFile::~OutputFile() {
 
 std::unexpected<Error> OutputFile::failed(int error) const {
   const bool full = error == ENOSPC || error == EDQUOT;
-  auto failure = fail(full ? Code::storage_full : Code::invalid_argument, "can't write ",
-                      printable(path_, kMaxShownPath), ": ", std::strerror(error),
-                      full ? concat(" after ", human_bytes(written_),
-                                    ". Nothing of it was kept: make room and try again")
-                           : std::string());
-  return unwritable(std::move(failure).error(), folder_of(path_));
+  const std::unexpected<Error> failure =
+      fail(full ? Code::storage_full : Code::invalid_argument, "can't write ",
+           printable(path_, kMaxShownPath), ": ", std::strerror(error),
+           full ? concat(" after ", human_bytes(written_),
+                         ". Nothing of it was kept: make room and try again")
+                : std::string());
+  return unwritable(failure.error(), folder_of(path_));
 }
 
 Status OutputFile::append(std::span<const uint8_t> bytes) {
@@ -265,10 +266,11 @@ Status GrowingFile::append(std::string_view text) {
   const int error = write_to(descriptor_, text);
   if (error == 0) return {};
   const bool full = error == ENOSPC || error == EDQUOT;
-  auto failure = fail(full ? Code::storage_full : Code::invalid_argument, "can't write ",
-                      printable(path_, kMaxShownPath), ": ", std::strerror(error),
-                      ". What was written before stays");
-  return unwritable(std::move(failure).error(), folder_of(path_));
+  const std::unexpected<Error> failure =
+      fail(full ? Code::storage_full : Code::invalid_argument, "can't write ",
+           printable(path_, kMaxShownPath), ": ", std::strerror(error),
+           ". What was written before stays");
+  return unwritable(failure.error(), folder_of(path_));
 }
 
 }  // namespace sluice::cli

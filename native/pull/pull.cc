@@ -378,7 +378,7 @@ Result<std::vector<HubFile>> fetch_list(const Client& client, const Address& add
   for (int page = 0; page < kMaxPages && !url.empty(); ++page) {
     SLUICE_ASSIGN(const auto answer, fetch_text(client, url, kMaxListPage, status));
     auto more = read_list(answer.second);
-    if (!more) return with_facts(std::unexpected(std::move(more).error()), facts_of(url, {}));
+    if (!more) return with_facts(NewError(std::move(more).error()), facts_of(url, {}));
     files.insert(files.end(), std::make_move_iterator(more->begin()),
                  std::make_move_iterator(more->end()));
     url = next_page(answer.first.link);

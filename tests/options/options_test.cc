@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/json.h"
@@ -109,6 +110,13 @@ TEST(LoadOptionsJson, TheLastOfOneNameCounts) {
   const auto options = load_options_from_json(R"({"threads":99,"kvType":"f32","threads":3})");
   ASSERT_TRUE(options.has_value()) << options.error().message;
   EXPECT_EQ(options->threads, 3);
+}
+
+TEST(GenerateOptionsJson, TheLastOfOneIdCountsInTheFirstPlace) {
+  const auto options = generate_options_from_json(R"({"logitBias":{"5":1,"7":2,"5":3}})");
+  ASSERT_TRUE(options.has_value());
+  const std::vector<std::pair<TokenId, float>> expected = {{5, 3.f}, {7, 2.f}};
+  EXPECT_EQ(options->logit_bias, expected);
 }
 
 TEST(GenerateOptionsJson, EmptyMeansDefaults) {
