@@ -26,13 +26,9 @@ Value map_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   if (!is_true(self)) return run.generator(run.new_list());
   Value name, attribute, fallback;
   if (arguments.list.empty()) {
-    for (const Entry& entry : arguments.named) {
-      const std::string_view given = entry.first.as_text();
-      if (given != "attribute" && given != "default") {
-        return run.fail("map() got an unexpected keyword argument");
-      }
-      (given == "default" ? fallback : attribute) = entry.second;
-    }
+    attribute = arguments.take("attribute", run.meter);
+    fallback = arguments.take("default", run.meter);
+    if (!run.all_taken(arguments, "map", 0)) return {};
   } else {
     name = take_first(arguments);
   }

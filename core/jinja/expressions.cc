@@ -4,6 +4,19 @@
 #include "jinja/interpreter.h"
 
 namespace sluice::jinja {
+namespace {
+
+bool is_related(Interpreter& run, LexemeType op, const Value& left, const Value& right) {
+  if (op == LexemeType::eq || op == LexemeType::ne) {
+    return run.same(left, right) == (op == LexemeType::eq);
+  }
+  if (op == LexemeType::pipe || op == LexemeType::tilde) {  // in, not in
+    return run.contains(right, left) == (op == LexemeType::pipe);
+  }
+  return run.less(op, left, right);
+}
+
+}  // namespace
 
 Value Interpreter::eval(const Expr& expr, Scope* scope) {
   meter.work(2);
@@ -24,17 +37,6 @@ Value Interpreter::eval_inner(const Expr& expr, Scope* scope) {
     case Expr::Type::tuple:
     case Expr::Type::dict:
       return eval_display(expr, scope);
-    case Expr::Type::attribute: {
-      const Value object = operand(0);
-      return object.is_missing() ? Value()
-                                 : attribute(object, program.names[expr.symbol].as_text());
-    }
-    case Expr::Type::item: {
-      const Value object = operand(0);
-      if (object.is_missing()) return {};
-      const Value index = operand(1);
-      return index.is_missing() ? Value() : item(object, index);
-    }
     case Expr::Type::slice:
       return eval_slice(expr, scope);
     case Expr::Type::call:
@@ -42,42 +44,42 @@ Value Interpreter::eval_inner(const Expr& expr, Scope* scope) {
     case Expr::Type::filter:
     case Expr::Type::test:
       return eval_filter(expr, scope, nullptr);
-    case Expr::Type::sign: {
-      const Value value = operand(0);
-      if (value.is_missing()) return {};
-      if (expr.operators[0] == LexemeType::sub) return negative(value);
-      if (value.is(Kind::number)) return value;
-      if (value.is_integer()) {
-        return Value::integer(value.as_integer()).marked(value.from_input());
-      }
-      return refuse(value, "bad operand type for unary +: '$'");
-    }
-    case Expr::Type::negation: {
-      const Value value = operand(0);
-      return value.is_missing() ? Value() : Value::boolean(!is_true(value));
-    }
-    case Expr::Type::both:
-    case Expr::Type::either: {
-      Value value;
-      for (size_t i = 0; i < expr.operands.size(); ++i) {
-        value = operand(i);
-        if (value.is_missing() || is_true(value) == (expr.type == Expr::Type::either)) break;
-      }
-      return value;
-    }
     case Expr::Type::chain:
-      return expr.operators[0] == LexemeType::tilde ? eval_concat(expr, scope)
-                                                    : eval_chain(expr, scope);
+      if (expr.operators[0] == LexemeType::tilde) return eval_concat(expr, scope);
+      return eval_chain(expr, scope);
     case Expr::Type::compare:
-      return eval_compare(expr, scope);
-    case Expr::Type::condition: {
-      const Value test = operand(0);
-      if (test.is_missing()) return {};
-      if (is_true(test)) return operand(1);
+      return eval_chain(expr, scope);
+    default:
+      break;
+  }
+  Value first = operand(0);
+  if (first.is_missing()) return {};
+  switch (expr.type) {
+    case Expr::Type::attribute:
+      return attribute(first, program.names[expr.symbol].as_text());
+    case Expr::Type::item: {
+      const Value index = operand(1);
+      return index.is_missing() ? Value() : item(first, index);
+    }
+    case Expr::Type::sign:
+      if (expr.operators[0] == LexemeType::sub) return negative(first);
+      if (first.is(Kind::number)) return first;
+      if (!first.is_integer()) return refuse(first, "bad operand type for unary +: '$'");
+      return Value::integer(first.as_integer()).marked(first.from_input());
+    case Expr::Type::negation:
+      return Value::boolean(!is_true(first));
+    case Expr::Type::both:
+    case Expr::Type::either:
+      for (size_t i = 1; i < expr.operands.size(); ++i) {
+        if (first.is_missing() || is_true(first) == (expr.type == Expr::Type::either)) break;
+        first = operand(i);
+      }
+      return first;
+    case Expr::Type::condition:
+      if (is_true(first)) return operand(1);
       if (expr.operands[2] != nullptr) return operand(2);
       return undefined(
           "the inline if-expression evaluated to false and no else section was defined");
-    }
     default:
       return fail("this can't be evaluated");
   }
@@ -94,20 +96,27 @@ Value Interpreter::eval_display(const Expr& expr, Scope* scope) {
   if (expr.type == Expr::Type::tuple) return tuple(std::move(items));
   Entries entries(&meter);
   for (size_t i = 0; i < items.size() && ok(); i += 2) {
-    if (!is_hashable(items[i])) return refuse(items[i], "unhashable type: '$'");
     put(entries, items[i], items[i + 1], meter);
   }
   return dict(std::move(entries));
 }
 
+// a + b - c, or a < b < c.
 Value Interpreter::eval_chain(const Expr& expr, Scope* scope) {
   Value left = eval(*expr.operands[0], scope);
   for (size_t i = 0; i < expr.operators.size() && !left.is_missing(); ++i) {
-    const Value right = eval(*expr.operands[i + 1], scope);
+    Value right = eval(*expr.operands[i + 1], scope);
     if (right.is_missing()) return {};
-    left = binary(expr.operators[i], left, right);
+    if (expr.type == Expr::Type::chain) {
+      left = binary(expr.operators[i], left, right);
+      continue;
+    }
+    const bool holds = is_related(*this, expr.operators[i], left, right);
+    if (!ok()) return {};
+    if (!holds) return Value::boolean(false);
+    left = std::move(right);
   }
-  return left;
+  return expr.type == Expr::Type::chain || left.is_missing() ? left : Value::boolean(true);
 }
 
 Value Interpreter::eval_concat(const Expr& expr, Scope* scope) {
@@ -119,28 +128,6 @@ Value Interpreter::eval_concat(const Expr& expr, Scope* scope) {
     if (!ok()) return {};
   }
   return joined.take();
-}
-
-Value Interpreter::eval_compare(const Expr& expr, Scope* scope) {
-  Value left = eval(*expr.operands[0], scope);
-  for (size_t i = 0; i < expr.operators.size(); ++i) {
-    if (left.is_missing()) return {};
-    Value right = eval(*expr.operands[i + 1], scope);
-    if (right.is_missing()) return {};
-    const LexemeType op = expr.operators[i];
-    bool holds = false;
-    if (op == LexemeType::eq || op == LexemeType::ne) {
-      holds = same(left, right) == (op == LexemeType::eq);
-    } else if (op == LexemeType::pipe || op == LexemeType::tilde) {
-      holds = contains(right, left) == (op == LexemeType::pipe);
-    } else {
-      holds = less(op, left, right);
-    }
-    if (!ok()) return {};
-    if (!holds) return Value::boolean(false);
-    left = std::move(right);
-  }
-  return Value::boolean(true);
 }
 
 Value Interpreter::eval_slice(const Expr& expr, Scope* scope) {
@@ -234,29 +221,35 @@ bool Interpreter::bind(Arguments& arguments, std::string_view function, std::str
     const size_t space = std::min(parameters.find(' '), parameters.size());
     const std::string_view parameter = parameters.substr(0, space);
     parameters.remove_prefix(std::min(space + 1, parameters.size()));
-    meter.work(2 + arguments.named.size() / 2);
-    const auto named = std::find_if(arguments.named.begin(), arguments.named.end(),
-                                    [&](const Entry& e) { return e.first.as_text() == parameter; });
-    if (n >= arguments.list.size()) arguments.list.emplace_back();
-    if (named == arguments.named.end() || !by_name) continue;
-    if (!arguments.list[n].is_missing()) {
-      fail("$() got multiple values for argument '$'", function, parameter);
-      return false;
+    if (n >= arguments.list.size()) {
+      arguments.list.push_back(by_name ? arguments.take(parameter, meter) : Value());
     }
-    arguments.list[n] = std::move(named->second);
-    arguments.named.erase(named);
+    if (n < required && arguments[n].is_missing()) {
+      fail("$() misses its argument '$'", function, parameter);
+    }
   }
+  return all_taken(arguments, function, n);
+}
+
+bool Interpreter::all_taken(const Arguments& arguments, std::string_view function, size_t most) {
   if (!arguments.named.empty()) {
-    fail("$() got an unexpected keyword argument '$'", function,
-         arguments.named[0].first.as_text());
-  } else if (arguments.list.size() > n) {
-    fail("$() takes at most $ argument(s)", function, std::to_string(n));
+    const std::string_view name = arguments.named[0].first.as_text();
+    fail("$() got an unexpected keyword argument '$'", function, name);
+  } else if (arguments.list.size() > most) {
+    fail("$() takes at most $ argument(s)", function, std::to_string(most));
   }
-  for (size_t i = 0; i < required && !failed_; ++i) {
-    if (arguments.list[i].is_missing())
-      fail("$() misses its argument $", function, std::to_string(i + 1));
+  return ok();
+}
+
+Value Arguments::take(std::string_view name, Meter& meter) {
+  meter.work(2 + named.size() / 2);
+  for (Entry& entry : named) {
+    if (entry.first.as_text() != name) continue;
+    Value taken = std::move(entry.second);
+    named.erase(&entry);
+    return taken;
   }
-  return !failed_;
+  return {};
 }
 
 }  // namespace sluice::jinja

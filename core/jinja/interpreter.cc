@@ -22,6 +22,14 @@ std::string filled(const char* pattern, std::string_view first, std::string_view
   return out;
 }
 
+std::string end_of(const Meter& meter) {
+  if (meter.end() == Meter::End::stopped) return "the template was interrupted";
+  const bool memory = meter.end() == Meter::End::memory;
+  return memory
+             ? filled("it takes more than $ of memory", human_bytes(meter.max_memory()), {})
+             : filled("it takes more than $ units of work", std::to_string(meter.max_work()), {});
+}
+
 }  // namespace
 
 Interpreter::Interpreter(const Program& of, const Limits& within, const Value& context,
@@ -61,12 +69,16 @@ Result<Rendered> Interpreter::run() {
 // --- errors and limits ---
 
 Value Interpreter::fail(const char* pattern, std::string_view first, std::string_view second) {
-  if (!failed_) {
-    failed_ = true;
-    error_ = filled(pattern, first.substr(0, kMostShown), second.substr(0, kMostShown));
-  }
+  if (failed_) return {};
+  failed_ = true;
+  // What fails after the meter's end may fail because of it.
+  error_ = meter.spent()
+               ? end_of(meter)
+               : filled(pattern, first.substr(0, kMostShown), second.substr(0, kMostShown));
   return {};
 }
+
+Value Interpreter::fail(const char* message) { return fail(message, {}, {}); }
 
 Value Interpreter::fail(const char* pattern, int64_t number) {
   return fail(pattern, std::to_string(number));
@@ -78,20 +90,8 @@ Value Interpreter::refuse(const Value& value, const char* pattern) {
 }
 
 bool Interpreter::ok() {
-  if (failed_) return false;
-  switch (meter.end()) {
-    case Meter::End::none:
-      return true;
-    case Meter::End::work:
-      fail("it takes more than $ units of work", static_cast<int64_t>(meter.max_work()));
-      break;
-    case Meter::End::memory:
-      fail("it takes more than $ of memory", human_bytes(meter.max_memory()));
-      break;
-    case Meter::End::stopped:
-      fail("the template was interrupted");
-  }
-  return false;
+  if (meter.spent()) fail("");
+  return !failed_;
 }
 
 bool Interpreter::room(uint64_t bytes) { return meter.has_room(bytes) ? ok() : (ok(), false); }
@@ -164,22 +164,7 @@ Value Interpreter::undefined(const char* pattern, std::string_view first, std::s
   return adopt(made, sizeof(Undefined) + made->message.size());
 }
 
-Method::Method(Value object, int index)
-    : Object(Kind::method), self(std::move(object)), method(index) {
-  depth = static_cast<uint16_t>(std::min<size_t>(self.depth() + 1, UINT16_MAX));
-}
-
 // --- names ---
-
-void Scope::set(Symbol symbol, Value value) {
-  for (auto& [name, old] : names) {
-    if (name == symbol) {
-      old = std::move(value);
-      return;
-    }
-  }
-  names.emplace_back(symbol, std::move(value));
-}
 
 Value Interpreter::new_scope(Scope* parent) {
   auto* const scope = new Scope(&meter, parent);
@@ -188,12 +173,17 @@ Value Interpreter::new_scope(Scope* parent) {
 }
 
 void Interpreter::set(Symbol symbol, Value value, Scope* scope) {
-  if (scope != nullptr) {
-    meter.work(1 + scope->names.size() / 4);
-    scope->set(symbol, std::move(value));
-  } else {
+  if (scope == nullptr) {
     root_[symbol] = std::move(value);
+    return;
   }
+  meter.work(1 + scope->names.size() / 4);
+  for (auto& [name, old] : scope->names) {
+    if (name != symbol) continue;
+    old = std::move(value);
+    return;
+  }
+  scope->names.emplace_back(symbol, std::move(value));
 }
 
 Value Interpreter::load(Symbol symbol, const Scope* scope) {

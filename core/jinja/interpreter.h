@@ -24,6 +24,8 @@ struct Arguments {
   List list;
   Entries named;  // the keys are texts
 
+  // Takes a named argument away; missing if it isn't there.
+  Value take(std::string_view name, Meter& meter);
   const Value& operator[](size_t i) const { return list[i]; }
   bool has(size_t i) const { return i < list.size() && !list[i].is_missing(); }
   // Given, and not None.
@@ -36,7 +38,6 @@ struct Arguments {
 struct Scope : Object {
   Scope(Meter* meter, Scope* around) : Object(Kind::scope), parent(around), names(meter) {}
   void let_go() override { names.clear(); }
-  void set(Symbol symbol, Value value);
 
   Scope* parent;
   bool captured = false;  // a macro refers to it, so it is kept
@@ -51,7 +52,9 @@ struct Macro : Object {
 
 // A method and its object.
 struct Method : Object {
-  Method(Value object, int index);
+  Method(Value object, int index) : Object(Kind::method), self(std::move(object)), method(index) {
+    nest(self.depth());
+  }
   Value self;
   int method;
 };
@@ -59,7 +62,7 @@ struct Method : Object {
 // The loop variable.
 struct Loop : Object {
   Loop(const Stmt& of, Value over, Scope* around, Meter* meter);
-  void let_go() override { changed.clear(); }
+  void let_go() override { changed = Value(); }
   // Whether there is an item of this index. It tests no more items than it must, as in jinja2.
   bool has(Interpreter& run, int64_t index);
   const List& items() const { return stmt.test == nullptr ? source.items() : chosen; }
@@ -71,8 +74,7 @@ struct Loop : Object {
   size_t at = 0;  // the next item that is to be tested
   List chosen;    // those that have passed the test, if there is one
   int64_t index0 = -1;
-  List changed;
-  bool has_changed = false;
+  Value changed;  // the last arguments of its changed()
 };
 
 class Interpreter {
@@ -86,7 +88,8 @@ class Interpreter {
 
   // --- errors and limits ---
   // "$" in the pattern stands for the texts, in turn.
-  Value fail(const char* pattern, std::string_view first = {}, std::string_view second = {});
+  Value fail(const char* message);
+  Value fail(const char* pattern, std::string_view first, std::string_view second = {});
   Value fail(const char* pattern, int64_t number);
   Value too_many();  // items in a list
   // "$" in the pattern stands for the name of the value's type. An undefined value fails with its
@@ -154,6 +157,8 @@ class Interpreter {
   // front: they can't be given by name.
   bool bind(Arguments& arguments, std::string_view function, std::string_view parameters,
             size_t required);
+  // Fails if there are more arguments than `most`, or any that is named.
+  bool all_taken(const Arguments& arguments, std::string_view function, size_t most);
   // Keeps a value that can hold others to the end, when it lets go of them.
   void keep(const Value& value);
 
@@ -174,6 +179,8 @@ class Interpreter {
   Flow run_loop(const Stmt& stmt, Scope* scope);
   Flow run_with(const Stmt& stmt, Scope* scope);
   void run_call_block(const Stmt& stmt, Scope* scope);
+  // What it writes; missing if a loop around it is left.
+  Value text_of_body(const Body& body, Scope* scope, Flow& flow);
   Flow run_captured(const Stmt& stmt, Scope* scope);
   void assign(const Expr& target, const Value& value, Scope* scope);
   Value call_macro(const Macro& macro, Arguments& arguments);
@@ -188,13 +195,11 @@ class Interpreter {
   Value eval_display(const Expr& expr, Scope* scope);
   Value eval_chain(const Expr& expr, Scope* scope);
   Value eval_concat(const Expr& expr, Scope* scope);
-  Value eval_compare(const Expr& expr, Scope* scope);
   Value eval_slice(const Expr& expr, Scope* scope);
   Value eval_call(const Expr& expr, Scope* scope, const Value* caller);
   Value eval_filter(const Expr& expr, Scope* scope, const Value* input);
   bool eval_arguments(const Expr& expr, Scope* scope, Arguments& arguments);
 
-  struct Capture;
   // What calls itself counts as long as this lives; too many at a time fail.
   struct Level {
     explicit Level(Interpreter& interpreter);

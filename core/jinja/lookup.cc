@@ -11,29 +11,21 @@ namespace {
 Value loop_member(Interpreter& run, Loop& loop, std::string_view name) {
   const int64_t i = loop.index0;
   const auto item = [&](int64_t at) { return loop.items()[static_cast<size_t>(at)]; };
-  Value result;
-  if (name == "index") {
-    result = Value::integer(i + 1);
-  } else if (name == "index0") {
-    result = Value::integer(i);
-  } else if (name == "first") {
-    result = Value::boolean(i == 0);
-  } else if (name == "last") {
-    result = Value::boolean(!loop.has(run, i + 1));
-  } else if (name == "length") {
-    result = Value::integer(loop.count(run));
-  } else if (name == "revindex") {
-    result = Value::integer(loop.count(run) - i);
-  } else if (name == "revindex0") {
-    result = Value::integer(loop.count(run) - i - 1);
-  } else if (name == "previtem") {
-    result = i <= 0 ? run.undefined("there is no previous item") : item(i - 1);
-  } else if (name == "nextitem") {
-    result = loop.has(run, i + 1) ? item(i + 1) : run.undefined("there is no next item");
-  } else if (name == "cycle" || name.starts_with("depth")) {
-    run.fail("loop.$ isn't supported here", name);
+  if (name == "index") return Value::integer(i + 1);
+  if (name == "index0") return Value::integer(i);
+  if (name == "first") return Value::boolean(i == 0);
+  if (name == "last") return Value::boolean(!loop.has(run, i + 1));
+  if (name == "length") return Value::integer(loop.count(run));
+  if (name == "revindex") return Value::integer(loop.count(run) - i);
+  if (name == "revindex0") return Value::integer(loop.count(run) - i - 1);
+  if (name == "previtem") {
+    return i <= 0 ? run.undefined("there is no previous item") : item(i - 1);
   }
-  return run.ok() ? result : Value();
+  if (name == "nextitem") {
+    return loop.has(run, i + 1) ? item(i + 1) : run.undefined("there is no next item");
+  }
+  if (name == "cycle" || name.starts_with("depth")) run.fail("loop.$ isn't supported here", name);
+  return {};
 }
 
 Value macro_member(Interpreter& run, const Macro& macro, std::string_view name) {
@@ -41,9 +33,6 @@ Value macro_member(Interpreter& run, const Macro& macro, std::string_view name) 
   if (name == "name") {
     return stmt.type == Stmt::Type::macro ? run.program.names[stmt.symbol] : Value::none();
   }
-  if (name == "catch_kwargs") return Value::boolean(false);
-  if (name == "catch_varargs") return Value::boolean(false);
-  if (name == "caller") return Value::boolean(stmt.takes_caller);
   if (name != "arguments") return {};
   List names = run.new_list();
   for (const Named& parameter : stmt.parameters) names.push_back(run.program.names[parameter.name]);
@@ -155,15 +144,15 @@ Value Interpreter::slice(const Value& object, const Value& begin, const Value& e
   if (!by.is(Kind::none) && by.as_integer() == 0) return fail("slice step cannot be zero");
   // No step need be longer than all there is.
   const int64_t step = by.is(Kind::none) ? 1 : std::clamp(by.as_integer(), -length - 1, length + 1);
-  const int64_t least = step > 0 ? 0 : -1;
-  const int64_t most = step > 0 ? length : length - 1;
+  const int64_t first = step > 0 ? 0 : -1;  // where going through it backwards ends
+  const int64_t last = length + first;
   const auto bound = [&](const Value& value, int64_t otherwise) {
     if (value.is(Kind::none)) return otherwise;
     const int64_t at = value.as_integer();
-    return std::clamp(at < 0 ? std::max(at, -length - 1) + length : at, least, most);
+    return std::clamp(at < 0 ? std::max(at, -length - 1) + length : at, first, last);
   };
-  const int64_t from = bound(begin, step > 0 ? 0 : length - 1);
-  const int64_t to = bound(end, step > 0 ? length : -1);
+  const int64_t from = bound(begin, step > 0 ? first : last);
+  const int64_t to = bound(end, step > 0 ? last : first);
   if (object.is(Kind::range)) {
     if (step != 1) return fail("a step in the slice of a range isn't supported here");
     const auto& range = object.as<Range>();

@@ -302,14 +302,11 @@ Value count_in(Interpreter& run, const Value& self, Arguments& arguments) {
 
 Value loop_changed(Interpreter& run, const Value& self, Arguments& arguments) {
   auto& loop = self.as<Loop>();
-  const auto same = [&run](const Value& a, const Value& b) { return run.same(a, b); };
-  if (loop.has_changed && std::equal(loop.changed.begin(), loop.changed.end(),
-                                     arguments.list.begin(), arguments.list.end(), same)) {
-    return Value::boolean(false);
-  }
-  if (!loop.has_changed) run.keep(self);
-  loop.has_changed = true;
-  loop.changed = std::move(arguments.list);
+  const Value given = run.tuple(std::move(arguments.list));
+  const bool first = loop.changed.is_missing();
+  if (!first && run.same(loop.changed, given)) return Value::boolean(false);
+  if (first) run.keep(self);
+  loop.changed = given;
   return Value::boolean(true);
 }
 

@@ -5,19 +5,6 @@
 
 namespace sluice::jinja {
 
-// Where text goes until this ends. Nobody may want it.
-struct Interpreter::Capture {
-  explicit Capture(Interpreter& interpreter)
-      : run(interpreter), text(run.meter), outer(std::exchange(run.out_, &text)) {}
-  ~Capture() { run.out_ = outer; }
-  Capture(const Capture&) = delete;
-  Capture& operator=(const Capture&) = delete;
-
-  Interpreter& run;
-  TextWriter text;
-  TextWriter* outer;
-};
-
 Interpreter::Flow Interpreter::run_body(const Body& body, Scope* scope) {
   const Level level(*this);
   Flow flow = Flow::on;
@@ -54,11 +41,8 @@ Interpreter::Flow Interpreter::run_stmt(const Stmt& stmt, Scope* scope) {
       run_call_block(stmt, scope);
       break;
     case Stmt::Type::with:
+    case Stmt::Type::scope:
       return run_with(stmt, scope);
-    case Stmt::Type::scope: {
-      const Value inner = new_scope(scope);
-      return run_body(stmt.bodies[0], &inner.as<Scope>());
-    }
     case Stmt::Type::leave_loop:
       return Flow::leave;
     case Stmt::Type::next_round:
@@ -100,7 +84,7 @@ Interpreter::Flow Interpreter::run_loop(const Stmt& stmt, Scope* scope) {
     const Value item = loop.items()[static_cast<size_t>(++loop.index0)];
     const Value names = new_scope(scope);
     auto& inner = names.as<Scope>();
-    inner.set(program.loop, holder);
+    set(program.loop, holder, &inner);
     assign(*stmt.target, item, &inner);
     const Flow flow = failed_ ? Flow::on : run_body(stmt.bodies[0], &inner);
     if (flow == Flow::leave) break;
@@ -112,20 +96,23 @@ Interpreter::Flow Interpreter::run_loop(const Stmt& stmt, Scope* scope) {
   return run_body(stmt.bodies[1], &inner.as<Scope>());
 }
 
+Value Interpreter::text_of_body(const Body& body, Scope* scope, Flow& flow) {
+  TextWriter text(meter);
+  TextWriter* const outer = std::exchange(out_, &text);
+  flow = run_body(body, scope);
+  out_ = outer;
+  return ok() && flow == Flow::on ? text.take() : Value();
+}
+
 // {% set %}...{% endset %} and {% filter %}: the body's text, perhaps filtered.
 Interpreter::Flow Interpreter::run_captured(const Stmt& stmt, Scope* scope) {
   const Value inner = new_scope(scope);
-  Value result;
-  {
-    Capture captured(*this);
-    const Flow flow = run_body(stmt.bodies[0], &inner.as<Scope>());
-    if (flow != Flow::on) return flow;
-    if (ok()) result = captured.text.take();
-  }
+  Flow flow = Flow::on;
+  Value result = text_of_body(stmt.bodies[0], &inner.as<Scope>(), flow);
   if (!result.is_missing() && stmt.value != nullptr) {
     result = eval_filter(*stmt.value, &inner.as<Scope>(), &result);
   }
-  if (result.is_missing()) return Flow::on;
+  if (result.is_missing()) return flow;
   if (stmt.target != nullptr) {
     assign(*stmt.target, result, scope);
   } else {
@@ -185,55 +172,44 @@ void Interpreter::assign(const Expr& target, const Value& value, Scope* scope) {
 
 Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
   const Stmt& stmt = *macro.stmt;
+  const size_t n = stmt.parameters.size();
+  bool adds_caller = stmt.takes_caller;
+  for (size_t i = 0; i < n; ++i) {
+    const Symbol symbol = stmt.parameters[i].name;
+    adds_caller &= symbol != program.caller;
+    if (i < arguments.list.size()) continue;
+    arguments.list.push_back(arguments.take(program.names[symbol].as_text(), meter));
+  }
+  Value caller = adds_caller ? arguments.take("caller", meter) : Value();
   const std::string_view name =
       stmt.type == Stmt::Type::macro ? program.names[stmt.symbol].as_text() : "caller";
-  Vector<Symbol> symbols(&meter);
-  bool has_caller = false;
-  for (const Named& parameter : stmt.parameters) {
-    symbols.push_back(parameter.name);
-    has_caller |= parameter.name == program.caller;
-  }
-  if (arguments.list.size() > symbols.size()) {
-    return fail("$() takes at most $ argument(s)", name, std::to_string(symbols.size()));
-  }
-  if (stmt.takes_caller && !has_caller) symbols.push_back(program.caller);
-  std::string names;
-  for (const Symbol symbol : symbols) {
-    names += program.names[symbol].as_text();
-    names += ' ';
-  }
-  meter.pass(names.size());
-  if (!bind(arguments, name, names, 0)) return {};
+  if (!all_taken(arguments, name, n)) return {};
   const Value holder = new_scope(macro.scope);
   auto& scope = holder.as<Scope>();
-  for (size_t i = 0; i < symbols.size(); ++i) {
-    const bool missing = arguments[i].is_missing();
-    scope.names.emplace_back(symbols[i], missing ? undefined("parameter '$' was not provided",
-                                                             program.names[symbols[i]].as_text())
-                                                 : arguments[i]);
+  for (size_t i = 0; i < n; ++i) {
+    const Symbol symbol = stmt.parameters[i].name;
+    scope.names.emplace_back(
+        symbol, !arguments[i].is_missing()
+                    ? arguments[i]
+                    : undefined("parameter '$' was not provided", program.names[symbol].as_text()));
   }
-  for (size_t i = 0; i < stmt.parameters.size() && ok(); ++i) {
+  if (caller.is_missing()) caller = undefined("No caller defined");
+  if (adds_caller) scope.names.emplace_back(program.caller, std::move(caller));
+  for (size_t i = 0; i < n && ok(); ++i) {  // the fallbacks may use the other parameters
     const Expr* const fallback = stmt.parameters[i].value;
     if (arguments[i].is_missing() && fallback != nullptr) {
       scope.names[i].second = eval(*fallback, &scope);
     }
   }
-  if (!ok()) return {};
-  Capture captured(*this);
-  run_body(stmt.bodies[0], &scope);
-  return ok() ? captured.text.take() : Value();
+  Flow flow = Flow::on;
+  return ok() ? text_of_body(stmt.bodies[0], &scope, flow) : Value();
 }
 
 // --- the loop variable ---
 
 Loop::Loop(const Stmt& of, Value over, Scope* around, Meter* meter)
-    : Object(Kind::loop),
-      stmt(of),
-      source(std::move(over)),
-      scope(around),
-      chosen(meter),
-      changed(meter) {
-  depth = static_cast<uint16_t>(std::min<size_t>(source.depth() + 1, UINT16_MAX));
+    : Object(Kind::loop), stmt(of), source(std::move(over)), scope(around), chosen(meter) {
+  nest(source.depth());
 }
 
 bool Loop::has(Interpreter& run, int64_t index) {

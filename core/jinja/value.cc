@@ -7,37 +7,20 @@
 namespace sluice::jinja {
 namespace {
 
-uint16_t depth_with(size_t inner) {
-  return static_cast<uint16_t>(std::min<size_t>(inner + 1, UINT16_MAX));
-}
-
 // Python's names of the kinds, in their order.
-constexpr const char* kTypeNames[] = {"NoneType",
-                                      "NoneType",
-                                      "bool",
-                                      "int",
-                                      "float",
-                                      "function",
-                                      "Undefined",
-                                      "str",
-                                      "list",
-                                      "tuple",
-                                      "range",
-                                      "generator",
-                                      "dict_keys",
-                                      "dict_values",
-                                      "dict_items",
-                                      "dict",
-                                      "Namespace",
-                                      "Macro",
-                                      "builtin_function_or_method",
-                                      "LoopContext",
-                                      "scope"};
+constexpr const char* kTypeNames[] = {
+    "NoneType",   "NoneType", "bool",      "int",   "float",     "function",    "Undefined",
+    "str",        "list",     "tuple",     "range", "generator", "dict_keys",   "dict_values",
+    "dict_items", "dict",     "Namespace", "Macro", "method",    "LoopContext", "scope"};
 
 }  // namespace
 
 Object::~Object() {
   if (owner != nullptr) owner->give_back(bytes);
+}
+
+void Object::nest(size_t inner) {
+  depth = static_cast<uint16_t>(std::min<size_t>(std::max<size_t>(depth, inner + 1), UINT16_MAX));
 }
 
 void Object::charge(Meter* counted, size_t size) {
@@ -46,8 +29,6 @@ void Object::charge(Meter* counted, size_t size) {
   bytes = size + kAround;
   if (owner != nullptr) owner->take(bytes);
 }
-
-Value::Value() : integer_(0) {}
 
 [[gnu::noinline]] Value::Value(const Value& other)
     : kind_(other.kind_), from_input_(other.from_input_), integer_(other.integer_) {
@@ -69,39 +50,6 @@ Value& Value::operator=(Value&& other) noexcept {
   std::swap(from_input_, other.from_input_);
   std::swap(integer_, other.integer_);
   return *this;
-}
-
-Value Value::none() {
-  Value value;
-  value.kind_ = Kind::none;
-  return value;
-}
-
-Value Value::boolean(bool truth) {
-  Value value;
-  value.kind_ = Kind::boolean;
-  value.integer_ = truth ? 1 : 0;
-  return value;
-}
-
-Value Value::integer(int64_t number) {
-  Value value;
-  value.kind_ = Kind::integer;
-  value.integer_ = number;
-  return value;
-}
-
-Value Value::number(double number) {
-  Value value;
-  value.kind_ = Kind::number;
-  value.number_ = number;
-  return value;
-}
-
-Value Value::function(int index) {
-  Value value = integer(index);
-  value.kind_ = Kind::function;
-  return value;
 }
 
 Value Value::object(Object* object) {
@@ -146,7 +94,7 @@ Value Value::marked(bool input) const {
 }
 
 double Value::as_double() const {
-  return kind_ == Kind::number ? number_ : static_cast<double>(integer_);
+  return kind_ == Kind::number ? std::bit_cast<double>(integer_) : static_cast<double>(integer_);
 }
 std::string_view Value::as_text() const { return as<Text>().text; }
 const List& Value::items() const { return as<Sequence>().items; }
@@ -165,15 +113,11 @@ Sequence::Sequence(Kind kind_of, List content)
       items(std::move(content)),
       hashable(kind_of == Kind::generator || kind_of == Kind::range ||
                (kind_of == Kind::tuple && std::all_of(items.begin(), items.end(), is_hashable))) {
-  size_t inner = 0;
-  for (const Value& item : items) inner = std::max(inner, item.depth());
-  depth = depth_with(inner);
+  for (const Value& item : items) nest(item.depth());
 }
 
 Dict::Dict(Entries content) : Object(Kind::dict), entries(std::move(content)) {
-  size_t inner = 0;
-  for (const auto& [key, value] : entries) inner = std::max({inner, key.depth(), value.depth()});
-  depth = depth_with(inner);
+  for (const auto& [key, value] : entries) nest(std::max(key.depth(), value.depth()));
 }
 
 void append(List& to, const List& items, size_t begin, size_t end) {

@@ -7,6 +7,7 @@
 #pragma once  // face
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -52,6 +53,8 @@ struct Object {
   Object& operator=(const Object&) = delete;
   // Lets go of the values that were set in it, so that no circle of values stays behind.
   virtual void let_go() {}
+  // It holds a value of this depth.
+  void nest(size_t inner);
   // Counts `size` bytes as long as the object lives.
   void charge(Meter* counted, size_t size);
 
@@ -84,7 +87,7 @@ using Entries = Vector<Entry>;
 
 class Value {
  public:
-  Value();
+  Value() : Value(Kind::missing, 0) {}
   Value(const Value& other);
   Value(Value&& other) noexcept
       : kind_(other.kind_), from_input_(other.from_input_), integer_(other.integer_) {
@@ -94,11 +97,11 @@ class Value {
   Value& operator=(Value&& other) noexcept;
   ~Value();
 
-  static Value none();
-  static Value boolean(bool value);
-  static Value integer(int64_t value);
-  static Value number(double value);
-  static Value function(int index);
+  static Value none() { return {Kind::none, 0}; }
+  static Value boolean(bool value) { return {Kind::boolean, value ? 1 : 0}; }
+  static Value integer(int64_t value) { return {Kind::integer, value}; }
+  static Value number(double value) { return {Kind::number, std::bit_cast<int64_t>(value)}; }
+  static Value function(int index) { return {Kind::function, index}; }
   // A text of the template's own, and one of the input's. Only the core's own code makes the first.
   static Value text(std::string text);
   static Value input_text(std::string text, uint32_t field);
@@ -142,11 +145,11 @@ class Value {
   bool same(const Value& other) const { return kind_ == other.kind_ && integer_ == other.integer_; }
 
  private:
-  Kind kind_ = Kind::missing;
+  Value(Kind kind, int64_t integer) : kind_(kind), integer_(integer) {}
+  Kind kind_;
   bool from_input_ = false;  // of a simple value
   union {
-    int64_t integer_;
-    double number_;
+    int64_t integer_;  // or the bits of a number
     Object* object_;
   };
 };

@@ -84,6 +84,11 @@ TEST(HostileJinja, ALoopsEnd) {
   EXPECT_EQ(shown("{% set ns = namespace() %}{% for x in [1, 2, 3] if x > 1 %}{% set ns.l = loop %}"
                   "{% endfor %}{{ ns.l.length }}"),
             "2");
+  // Nothing is tested any more.
+  EXPECT_EQ(shown("{% set ns = namespace() %}{% macro m() %}{% for x in [1, 2, 3] if x %}"
+                  "{% set ns.l = loop %}{% break %}{% endfor %}{% endmacro %}"
+                  "{{ m() }}{{ ns.l.length }}{{ ns.l.last }}"),
+            "1True");
 }
 
 // A text of a loop counts its items, which runs the template: here it takes away what is printed.

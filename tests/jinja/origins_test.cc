@@ -245,7 +245,7 @@ TEST(JinjaOrigins, PrintedValues) {
        "[[Markup('text')]],[Markup('a')],[[None, True]],[None]"},
       {"{{ [json] }},{{ ['\"\n'] }}", "[['a\"\\n']],['\"\\n']"},
       {"{{ s.upper }},{{ range }},{{ l|map('upper') }},{{ namespace }}",
-       "<builtin_function_or_method object>,<function object>,<generator object>,<function "
+       "<method object>,<function object>,<generator object>,<function "
        "object>"},
       {"{% for x in l %}{{ loop }}{% endfor %}", "<LoopContext 1/2><LoopContext 2/2>"},
       {"{% macro m(a, b=1) %}{% endmacro %}{{ m }}{{ m.name }}{{ m.arguments }}",
