@@ -179,14 +179,13 @@ class Parser : public ExpressionParser {
 
   void parse_signature(Stmt& stmt) {
     expect(lparen, "'('");
-    while (!is(rparen) && !failed_) {
+    for (bool more = !is(rparen); more; more = skip_if(comma)) {
       const Symbol parameter = expect_name();
       const Expr* const fallback = skip_if(assign) ? parse_expression() : nullptr;
       if (fallback == nullptr && !stmt.parameters.empty() &&
           stmt.parameters.back().value != nullptr)
         fail("a parameter without a default follows one with a default");
       add_named(stmt.parameters, parameter, fallback);
-      if (!skip_if(comma)) break;
     }
     expect(rparen, "')'");
   }
