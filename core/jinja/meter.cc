@@ -46,8 +46,9 @@ bool Meter::has_room(uint64_t bytes) {
 void VectorMemory::reserve(size_t n, size_t element_bytes) {
   if (n <= capacity_) return;
   const size_t capacity = std::max({n, 2 * capacity_, size_t{4}});
-  if (meter_ != nullptr) meter_->take(capacity * element_bytes);
-  void* const made = ::operator new(capacity* element_bytes);
+  const size_t bytes = capacity * element_bytes;
+  if (meter_ != nullptr) meter_->take(bytes);
+  void* const made = ::operator new(bytes);
   if (size_ > 0) std::memcpy(made, data_, size_ * element_bytes);
   free(element_bytes);
   data_ = made;
@@ -77,12 +78,16 @@ size_t find_part(Meter& meter, std::string_view text, std::string_view part, siz
   size_t at = from;
   const size_t end = text.size() - part.size() + 1;
   while (at < end && !meter.spent()) {
-    const void* const hit = std::memchr(text.data() + at, part[0], end - at);
-    const size_t place =
-        hit == nullptr ? end : static_cast<size_t>(static_cast<const char*>(hit) - text.data());
-    meter.work((place - at) / 16);
-    at = place;
-    if (at == end) break;
+    if (text[at] != part[0]) {
+      const void* const hit = std::memchr(text.data() + at, part[0], end - at);
+      if (hit == nullptr) {
+        meter.work((end - at) / 16);
+        break;
+      }
+      const auto place = static_cast<size_t>(static_cast<const char*>(hit) - text.data());
+      meter.work((place - at) / 16);
+      at = place;
+    }
     const size_t n = matching(text.data() + at, part);
     meter.work((kEachPlace + n) / 4);
     if (n == part.size()) return at;
