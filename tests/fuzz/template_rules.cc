@@ -119,13 +119,11 @@ constexpr Rule kRules[] = {
     {text, "($D|join)"},
     {text, "($D.get('k1', $T)|string)", 0, "", "repr"},
     {text, "($D.get('k')|default($O, true)|string)", 0, "", "repr"},
-    {text, "($D.copy()|string)", 0, "", "repr"},
     {text, "($D|list|first)"},
     {text, "($D|items|list|string)", 0, "", "repr"},
     {text, "(messages|map(attribute='content')|join($T))", 0, "", "repr"},
     {text, "(messages|sort(attribute='name')|map(attribute='name')|join)", kSorts, "", "case"},
     {text, "(messages|groupby('n')|map(attribute='list')|first|string)", 0, "", "repr"},
-    {text, "loop.cycle($T, $T)", kInLoop},
     // HTML.
     {text, "($T|safe ~ $T)", kHtml, "<>&\"'", "html"},
     {text, "($T|e ~ $T|safe)", kHtml, "<>&\"'", "html"},
@@ -240,7 +238,6 @@ constexpr Rule kRules[] = {
     {dict, "tools[0].function.parameters.properties"},
     {dict, "$M.tool_calls[0].function.arguments"},
     {dict, "dict(k=$T, q=$N)", 0, "", "kq"},
-    {dict, "dict([($T, $A)])"},
     {dict, "{'k': $L}", 0, "", "kq"},
 };
 
