@@ -49,14 +49,13 @@ export function find_emscripten() {
 }
 
 /**
- * Names and versions of what a build's bytes depend on: Emscripten, LLVM, Binaryen and the JSON headers. For the system's
+ * Names and versions of what a build's bytes depend on: Emscripten, LLVM and Binaryen. For the system's
  * own Emscripten only the version that emcc prints.
  */
 export function compiler_id(found) {
   if (found.kind === 'path') return capture('emcc', ['--version']).stdout.split('\n', 1)[0].trim();
   const status = fs.readFileSync(path.join(EMSCRIPTEN_ROOT, 'var/lib/dpkg/status'), 'utf8');
-  const tools =
-    /^Package: (emscripten|binaryen|clang-\d+|lld-\d+|nlohmann-json3-dev)\n(?:.+\n)*?Version: (.+)$/gm;
+  const tools = /^Package: (emscripten|binaryen|clang-\d+|lld-\d+)\n(?:.+\n)*?Version: (.+)$/gm;
   return [...status.matchAll(tools)]
     .map(([, name, version]) => `${name} ${version}`)
     .sort()

@@ -133,7 +133,7 @@ export const ALL_PARTS = ['arm', 'fuzz', 'chromium', 'emscripten'];
 const DEFAULT_PARTS = [...USUAL_PARTS, ...ALL_PARTS, 'firefox', 'webkit', 'probes'];
 
 /** Packages in the Debian root: those for building, and those of the part llama. */
-const ROOT_PACKAGES = ['emscripten', 'cmake', 'make', 'ninja-build', 'nlohmann-json3-dev'];
+const ROOT_PACKAGES = ['emscripten', 'cmake', 'make', 'ninja-build'];
 const LLAMA_PACKAGES = ['llama.cpp', 'llama.cpp-examples'];
 
 function say(text) {
