@@ -382,6 +382,7 @@ class ExpressionParser {
   void parse_arguments(Expr* expr) {
     next();
     while (!is(rparen) && !failed_) {
+      if (is(mul) || is(pow)) fail("'", current().text, "' in a call isn't supported here");
       const bool named = is(name) && look().type == assign;
       const Symbol key = named ? expect_name() : 0;
       if (named) next();

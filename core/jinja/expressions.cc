@@ -200,7 +200,8 @@ Value Interpreter::apply(bool test, std::string_view name, const Value& input,
   meter.work(4);
   const Level level(*this);  // map() can apply map(), and so on
   const Builtin* const found = test ? find_test(name) : find_filter(name);
-  if (found == nullptr) return fail(test ? "No test named '$'." : "No filter named '$'.", name);
+  if (found == nullptr)
+    return fail("the $ '$' isn't supported here", test ? "test" : "filter", name);
   return failed_ ? Value() : call(*found, name, input, arguments);
 }
 

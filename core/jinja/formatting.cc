@@ -192,7 +192,7 @@ struct Formatter {
       run.meter.work(decimal_work(value.as_double(), spec.precision));
       const std::string written = number_digits(value, spec);
       if (written.empty())
-        run.fail("the format code '$' isn't one for the type $",
+        run.fail("the format code '$' isn't supported here for the type $",
                  {&spec.type, spec.type == '\0' ? 0u : 1u}, type_name(value));
       shown.add(written, input || value.from_input());
       value = shown.take();

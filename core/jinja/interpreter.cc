@@ -25,9 +25,9 @@ std::string filled(const char* pattern, std::string_view first, std::string_view
 std::string end_of(const Meter& meter) {
   if (meter.end() == Meter::End::stopped) return "the template was interrupted";
   const bool memory = meter.end() == Meter::End::memory;
-  return memory
-             ? filled("it takes more than $ of memory", human_bytes(meter.max_memory()), {})
-             : filled("it takes more than $ units of work", std::to_string(meter.max_work()), {});
+  return memory ? filled("it takes more than $ of memory", human_bytes(meter.max_memory()), {})
+                : filled("it takes more than $ units of work; does a loop never end?",
+                         std::to_string(meter.max_work()), {});
 }
 
 }  // namespace

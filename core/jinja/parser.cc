@@ -34,27 +34,31 @@ class Parser : public ExpressionParser {
   Result<std::shared_ptr<const Program>> run() {
     program_->loop = symbol("loop");
     program_->caller = symbol("caller");
-    program_->body = parse_body(nullptr, false);
+    program_->body = parse_body(nullptr, 0, false);
     program_->work = meter_.used_work();
     if (failed_) return std::unexpected(std::move(error_));
     return program_;
   }
 
  private:
-  // Up to the tag that ends the body of `tag`, or that divides it: its name is then the current
-  // token. No tag: to the end of the template.
-  Body parse_body(const Tag* tag, bool divided) {
+  // Up to the tag that ends the body of `tag`, which stands in line `opened`, or that divides it:
+  // its name is then the current token. No tag: to the end of the template.
+  Body parse_body(const Tag* tag, uint32_t opened, bool divided) {
     enter();
     Body body(nullptr);
     Stmt* output = nullptr;
     for (;;) {
       const uint32_t line = current().line;
       if (is(end)) {
-        if (tag != nullptr) fail("{% ", tag->end, " %} is missing");
+        if (tag != nullptr) miss_end(*tag, opened);
         break;
       }
       if (skip_if(block_begin)) {
         if (tag != nullptr && ends(*tag, divided)) break;
+        if (is_word("else") || is_word("elif") || (is(name) && current().text.starts_with("end"))) {
+          if (tag != nullptr) miss_end(*tag, opened);
+          fail("nothing is open to which the tag '", current().text, "' could belong");
+        }
         output = nullptr;
         if (const Stmt* stmt = parse_statement(line)) body.push_back(stmt);
         expect(block_end, "the end of the tag");
@@ -72,6 +76,9 @@ class Parser : public ExpressionParser {
     }
     --level_;
     return body;
+  }
+  void miss_end(const Tag& tag, uint32_t opened) {
+    fail("{% ", tag.end, concat(" %} is missing for the tag in line ", opened).c_str());
   }
   bool ends(const Tag& tag, bool divided) const {
     return is_word(tag.end) || (divided && is_word("else")) ||
@@ -95,7 +102,7 @@ class Parser : public ExpressionParser {
     for (;;) {
       skip_if(colon);
       expect(block_end, "the end of the tag");
-      stmt->bodies.push_back(parse_body(tag, divided));
+      stmt->bodies.push_back(parse_body(tag, line, divided));
       std::tie(loops_, macro_) = outer;
       if (skip_word("elif")) {
         stmt->exprs.push_back(parse_tuple(Items::plain));

@@ -31,7 +31,7 @@ struct TemplateOptions {
 };
 
 constexpr char kTemplateFooter[] =
-    R"(MESSAGES.json is a list of messages like {"role": "user", "content": "Hi"}, or
+    R"(The messages are a JSON list like [{"role": "user", "content": "Hi"}], or
 an object with "messages", "tools" and whatever else the template knows, like
 "enable_thinking". "add_generation_prompt" is true by default, and
 "continue_final_message": true ends the prompt in the last message. Templates

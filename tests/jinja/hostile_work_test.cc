@@ -117,7 +117,7 @@ Outcome attacked(const std::string& source, int stop_at) {
   }
   outcome.code = rendered.error().code;
   outcome.message = rendered.error().message;
-  const bool work = outcome.message.ends_with(" units of work");
+  const bool work = outcome.message.find(" units of work") != std::string::npos;
   const bool memory = outcome.message.ends_with(" of memory");
   outcome.end = work ? "work" : memory ? "memory" : "error";
   return outcome;
