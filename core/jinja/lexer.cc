@@ -9,21 +9,6 @@
 namespace sluice::jinja {
 namespace {
 
-using enum LexemeType;
-
-struct Operator {
-  char text[3];
-  LexemeType type;
-};
-// Two characters come before one.
-constexpr Operator kOperators[] = {
-    {"//", floordiv}, {"**", pow},      {"==", eq},    {"!=", ne},    {">=", ge},    {"<=", le},
-    {"+", add},       {"-", sub},       {"/", div},    {"*", mul},    {"%", mod},    {"~", tilde},
-    {"[", lbracket},  {"]", rbracket},  {"(", lparen}, {")", rparen}, {"{", lbrace}, {"}", rbrace},
-    {">", gt},        {"<", lt},        {"=", assign}, {".", dot},    {":", colon},  {"|", pipe},
-    {",", comma},     {";", semicolon},
-};
-
 bool begins_name(char c) {
   return ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || (c & 0x80) != 0;
 }
@@ -42,12 +27,28 @@ class Lexer {
   }
 
  private:
+  using enum LexemeType;
+
+  struct Operator {
+    char text[3];
+    LexemeType type;
+  };
+  // Two characters come before one.
+  static constexpr Operator kOperators[] = {
+      {"//", floordiv}, {"**", pow},   {"==", eq},      {"!=", ne},      {">=", ge},
+      {"<=", le},       {"+", add},    {"-", sub},      {"/", div},      {"*", mul},
+      {"%", mod},       {"~", tilde},  {"[", lbracket}, {"]", rbracket}, {"(", lparen},
+      {")", rparen},    {"{", lbrace}, {"}", rbrace},   {">", gt},       {"<", lt},
+      {"=", assign},    {".", dot},    {":", colon},    {"|", pipe},     {",", comma},
+      {";", semicolon},
+  };
+
   char look(size_t i) const { return i < source_.size() ? source_[i] : '\0'; }
   std::string_view rest() const { return source_.substr(at_); }
   size_t past_sign(size_t i) const { return i + (is_sign(look(i)) ? 1 : 0); }
 
-  Lexeme& push(LexemeType type, std::string_view text) {
-    tokens_.push_back({type, line_, text, {}});
+  Lexeme& push(LexemeType type, std::string_view written) {
+    tokens_.push_back({type, line_, written, {}});
     return tokens_.back();
   }
   // A token of the next `n` bytes.
@@ -74,18 +75,18 @@ class Lexer {
   // The text from here to `tag`, whose sign says what white space stays. `lstrip`: without a sign,
   // what is before the tag on its line goes if it is white space.
   void text_before(size_t tag, bool lstrip) {
-    const std::string_view text = source_.substr(at_, tag - at_);
-    std::string_view kept = text;
+    const std::string_view before = source_.substr(at_, tag - at_);
+    std::string_view kept = before;
     if (look(tag + 2) == '-') {
-      kept = strip(text, false, true);
+      kept = strip(before, false, true);
     } else if (look(tag + 2) != '+' && lstrip) {
-      const size_t start = text.rfind('\n') + 1;  // 0 if there is none
-      if ((start > 0 || line_starts_) && strip(text.substr(start), true, false).empty()) {
-        kept = text.substr(0, start);
+      const size_t start = before.rfind('\n') + 1;  // 0 if there is none
+      if ((start > 0 || line_starts_) && strip(before.substr(start), true, false).empty()) {
+        kept = before.substr(0, start);
       }
     }
     if (!kept.empty()) push(data, kept).value = Value::text(std::string(kept));
-    advance(text.size());
+    advance(before.size());
   }
 
   // The bytes of a tag's end at this place, with its sign; 0 if there is none. Only an end that
@@ -136,11 +137,11 @@ class Lexer {
     pass_end("#}", true);
   }
 
-  // Whether {% name %} is at this place; `close` is then where its end is.
-  bool is_tag(size_t place, std::string_view name, bool trims, size_t& close) const {
+  // Whether {% word %} is at this place; `close` is then where its end is.
+  bool is_tag(size_t place, std::string_view word, bool trims, size_t& close) const {
     std::string_view inside = strip(source_.substr(past_sign(place + 2)), true, false);
-    if (!inside.starts_with(name)) return false;
-    inside.remove_prefix(name.size());
+    if (!inside.starts_with(word)) return false;
+    inside.remove_prefix(word.size());
     close = source_.size() - strip(inside, true, false).size();
     return end_bytes(close, "%}", trims) > 0;
   }

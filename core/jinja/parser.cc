@@ -6,8 +6,6 @@
 namespace sluice::jinja {
 namespace {
 
-using enum LexemeType;
-
 struct Tag {
   const char* name;
   Stmt::Type type;
